@@ -1,0 +1,25 @@
+# System libraries (Debian packages) and the sources that tools/setup fetched into .deps/.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(BROTLI REQUIRED IMPORTED_TARGET libbrotlidec)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+find_library(SNAPPY_LIBRARY snappy REQUIRED)
+
+set(TARN_DEPS "${CMAKE_SOURCE_DIR}/.deps" CACHE PATH "where tools/setup put third-party sources")
+
+# CRoaring, one file; hidden so that two copies can live in one process.
+add_library(tarn_roaring OBJECT ${TARN_DEPS}/croaring/roaring.c)
+target_include_directories(tarn_roaring SYSTEM PUBLIC ${TARN_DEPS}/croaring)
+target_compile_options(tarn_roaring PRIVATE -w -D_GNU_SOURCE)
+target_compile_definitions(tarn_roaring PUBLIC CROARING_ATOMIC_IMPL=1)
+
+# nanoarrow with its IPC part, namespaced; for the program and the tests, not in the library.
+file(GLOB NANOARROW_SOURCES ${TARN_DEPS}/nanoarrow/src/*.c)
+if(NANOARROW_SOURCES)
+add_library(tarn_nanoarrow STATIC ${NANOARROW_SOURCES})
+target_include_directories(tarn_nanoarrow SYSTEM PUBLIC ${TARN_DEPS}/nanoarrow/include)
+target_compile_options(tarn_nanoarrow PRIVATE -w)
+endif()

@@ -1,0 +1,33 @@
+# How everything is compiled.
+option(TARN_TESTS "build the tests" ON)
+option(TARN_BENCH "build the benchmark programs" OFF)
+set(TARN_SANITIZE "" CACHE STRING "address (with undefined), thread, or empty")
+set(TARN_FUZZ OFF CACHE BOOL "build the fuzzers (clang)")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(tarn_flags INTERFACE)
+target_compile_options(tarn_flags INTERFACE -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes
+  -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing -fno-math-errno)
+target_compile_definitions(tarn_flags INTERFACE _POSIX_C_SOURCE=200809L
+  TARN_VERSION_MAJOR=${PROJECT_VERSION_MAJOR} TARN_VERSION_MINOR=${PROJECT_VERSION_MINOR}
+  TARN_VERSION_PATCH=${PROJECT_VERSION_PATCH})
+if(TARN_SANITIZE STREQUAL "address")
+  target_compile_options(tarn_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  target_link_options(tarn_flags INTERFACE -fsanitize=address,undefined)
+elseif(TARN_SANITIZE STREQUAL "thread")
+  target_compile_options(tarn_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
+  target_link_options(tarn_flags INTERFACE -fsanitize=thread)
+endif()
+if(TARN_FUZZ)
+  target_compile_options(tarn_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

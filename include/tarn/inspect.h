@@ -1,0 +1,37 @@
+/* inspect.h - looking into a single file of a table; and small helpers for tools.
+ */
+#ifndef TARN_INSPECT_H
+#define TARN_INSPECT_H
+
+#include "tarn/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a file is and holds, as one JSON object: Parquet (footer, schema, row groups, encodings,
+ * statistics), Avro (schema, codec, blocks), manifest list, manifest, index manifest (told by the
+ * records' fields), deletion vectors (container files), snapshot and schema files.
+ * out: tarn_string_free(). Errors: TARN_E_NOT_FOUND, TARN_E_CORRUPT, TARN_E_UNSUPPORTED (by name),
+ * TARN_E_IO. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect(tarn_env *env, const char *path, tarn_string *out,
+                                                  tarn_error *err);
+/* Its rows (Parquet, Avro) with the columns the file itself names. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect_rows(tarn_env *env, const char *path,
+                                                       int64_t limit, struct ArrowArrayStream *out,
+                                                       tarn_error *err);
+
+/* The JSON text of a VARIANT value (spec: Parquet Variant encoding 1). out: tarn_string_free().
+ * Errors: TARN_E_CORRUPT. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_variant_to_json(tarn_env *env, const void *metadata,
+                                                          size_t n_metadata, const void *value,
+                                                          size_t n_value, tarn_string *out,
+                                                          tarn_error *err);
+/* Java's text of a FLOAT or DOUBLE; out has room for 32 bytes; returns the length. */
+TARN_EXPORT size_t tarn_float_text(float value, char *out);
+TARN_EXPORT size_t tarn_double_text(double value, char *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* tarn.h - Apache Paimon in C: everything.
+ *
+ *   error.h      how calls fail
+ *   env.h        the environment: memory, threads, clock, log
+ *   table.h      catalogs and tables
+ *   predicate.h  row filters
+ *   scan.h       planning and reading
+ *   inspect.h    looking into single files
+ *   arrow.h      the Arrow C data interface
+ */
+#ifndef TARN_TARN_H
+#define TARN_TARN_H
+
+#include "tarn/arrow.h"
+#include "tarn/env.h"
+#include "tarn/error.h"
+#include "tarn/inspect.h"
+#include "tarn/predicate.h"
+#include "tarn/scan.h"
+#include "tarn/table.h"
+
+#endif

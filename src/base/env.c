@@ -1,0 +1,161 @@
+#include "base/env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_BUDGET_BYTES ((size_t)256 << 20)
+#define MIN_BUDGET_BYTES ((size_t)4 << 20)
+#define MAX_THREADS 256
+
+static int64_t system_clock_ms(void *ctx) {
+  struct timespec now;
+  (void)ctx;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+tarn_status tarn_env_create(const tarn_env_options *options, tarn_env **out, tarn_error *err) {
+  tarn_env_options o = TARN_ENV_OPTIONS_INIT;
+  tarn_status st = TARN_OK;
+  tarn_env *env;
+  tn_mem mem;
+  tn_error_reset(err);
+  *out = NULL;
+  if (options != NULL) {
+    if (options->struct_size < sizeof(size_t) || options->struct_size > sizeof(o)) {
+      return tn_fail(err, TARN_E_INVALID,
+                     "tarn_env_options.struct_size is %zu, expected at most %zu: use "
+                     "TARN_ENV_OPTIONS_INIT",
+                     options->struct_size, sizeof(o));
+    }
+    memcpy(&o, options, options->struct_size);
+  }
+  if (o.memory_budget_bytes == 0) {
+    o.memory_budget_bytes = DEFAULT_BUDGET_BYTES;
+  }
+  if (o.threads == 0) {
+    o.threads = 1;
+  }
+  if (o.memory_budget_bytes < MIN_BUDGET_BYTES) {
+    return tn_fail(err, TARN_E_INVALID, "memory budget of %zu bytes: at least %zu are needed",
+                   o.memory_budget_bytes, MIN_BUDGET_BYTES);
+  }
+  if (o.threads < 1 || o.threads > MAX_THREADS) {
+    return tn_fail(err, TARN_E_INVALID, "%d threads: 1 to %d are allowed", (int)o.threads,
+                   MAX_THREADS);
+  }
+  tn_mem_init(&mem, o.allocator, o.memory_budget_bytes);
+  env = tn_calloc(&mem, 1, sizeof(*env));
+  if (env == NULL) {
+    return tn_oom(err);
+  }
+  tn_mem_init(&env->mem, o.allocator, o.memory_budget_bytes);
+  env->log = o.log;
+  env->log_ctx = o.log_ctx;
+  env->log_level = o.log_level;
+  env->clock_ms = o.clock_ms != NULL ? o.clock_ms : system_clock_ms;
+  env->clock_ctx = o.clock_ctx;
+  env->pid = getpid();
+  TN_TRY_TO(fail,
+            tn_zone_open(&env->mem, o.time_zone != NULL ? o.time_zone : "UTC", &env->zone, err));
+  TN_TRY_TO(fail, tn_cache_create(&env->mem, o.memory_budget_bytes / 4, &env->cache, err));
+  TN_TRY_TO(fail, tn_pool_create(&env->mem, o.threads, &env->pool, err));
+  *out = env;
+  return TARN_OK;
+fail:
+  tarn_env_free(env);
+  return st;
+}
+
+void tarn_env_free(tarn_env *env) {
+  if (env != NULL) {
+    tn_mem mem = env->mem;
+    tn_pool_free(env->pool);
+    tn_cache_free(env->cache);
+    tn_zone_free(&env->mem, env->zone);
+    tn_free(&mem, env);
+  }
+}
+
+void tarn_env_stats_get(const tarn_env *env, tarn_env_stats *out) {
+  tarn_env_stats s = TARN_ENV_STATS_INIT;
+  size_t n = out->struct_size < sizeof(s) ? out->struct_size : sizeof(s);
+  s.memory_budget_bytes = env->mem.budget_bytes;
+  s.memory_reserved_bytes = atomic_load(&env->mem.reserved_bytes);
+  s.memory_peak_bytes = atomic_load(&env->mem.peak_bytes);
+  s.read_requests = atomic_load(&env->read_requests);
+  s.read_bytes = atomic_load(&env->read_bytes);
+  tn_cache_stats(env->cache, &s.cache_hits, &s.cache_misses);
+  s.struct_size = out->struct_size;
+  memcpy(out, &s, n);
+}
+
+tarn_status tarn_cancel_create(tarn_env *env, tarn_cancel **out, tarn_error *err) {
+  tarn_cancel *cancel = tn_alloc(&env->mem, sizeof(*cancel));
+  *out = cancel;
+  if (cancel == NULL) {
+    return tn_oom(err);
+  }
+  cancel->mem = &env->mem;
+  atomic_init(&cancel->is_set, false);
+  return TARN_OK;
+}
+
+void tarn_cancel_set(tarn_cancel *cancel) {
+  atomic_store(&cancel->is_set, true);
+}
+
+void tarn_cancel_free(tarn_cancel *cancel) {
+  if (cancel != NULL) {
+    tn_free(cancel->mem, cancel);
+  }
+}
+
+#define TN_STRINGIFY_(x) #x
+#define TN_STRINGIFY(x) TN_STRINGIFY_(x)
+
+const char *tarn_version(void) {
+  return TN_STRINGIFY(TARN_VERSION_MAJOR) "." TN_STRINGIFY(TARN_VERSION_MINOR) "." TN_STRINGIFY(
+      TARN_VERSION_PATCH);
+}
+
+int32_t tarn_version_number(void) {
+  return TARN_VERSION_MAJOR * 10000 + TARN_VERSION_MINOR * 100 + TARN_VERSION_PATCH;
+}
+
+tarn_status tn_env_check(const tarn_env *env, tarn_error *err) {
+  if (env->pid != getpid()) {
+    return tn_fail(err, TARN_E_STATE,
+                   "the environment was made by process %ld before a fork: make a new one in the "
+                   "child",
+                   (long)env->pid);
+  }
+  return TARN_OK;
+}
+
+int64_t tn_env_now_ms(const tarn_env *env) {
+  return env->clock_ms(env->clock_ctx);
+}
+
+void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {
+  char message[1024];
+  va_list args;
+  if (env->log == NULL || level > env->log_level) {
+    return;
+  }
+  va_start(args, fmt);
+  vsnprintf(message, sizeof(message), fmt, args);
+  va_end(args);
+  env->log(env->log_ctx, level, message);
+}
+
+tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what, tarn_error *err) {
+  if (tn_reserve_try(&env->mem, n_bytes)) {
+    return TARN_OK;
+  }
+  tn_cache_shrink(env->cache, n_bytes);
+  return tn_reserve(&env->mem, n_bytes, what, err);
+}

@@ -1,0 +1,45 @@
+/* env.h - the inside of tarn_env, which every room is handed.
+ *
+ * Lower rooms use its parts (mem, pool, zone) directly. The struct is immutable after creation but
+ * for its counters, the cache and the buffer pool, which lock themselves.
+ */
+#ifndef TN_BASE_ENV_H
+#define TN_BASE_ENV_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/cache.h"
+#include "base/cancel.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/zone.h"
+#include "tarn/env.h"
+
+struct tarn_env {
+  tn_mem mem;
+  tn_pool *pool;
+  tn_zone *zone;
+  tn_cache *cache;
+  tarn_log_fn log;
+  void *log_ctx;
+  tarn_log_level log_level;
+  int64_t (*clock_ms)(void *ctx);
+  void *clock_ctx;
+  pid_t pid; /* of the process that made it; see tn_env_check */
+  _Atomic int64_t read_requests, read_bytes;
+};
+
+/* STATE when used in a child after fork; called by every public entry. */
+TN_CHECKED tarn_status tn_env_check(const tarn_env *env, tarn_error *err);
+
+int64_t tn_env_now_ms(const tarn_env *env);
+
+/* One line with key=value fields; nothing happens below the level or without a sink. */
+void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) TN_PRINTF(3, 4);
+
+/* Reserve what is needed to go on; drops cached things first when the budget is short. */
+TN_CHECKED tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what,
+                                      tarn_error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* arrow.h - vectors and schemas to and from the Arrow C data interface.
+ *
+ * The table of types is in design.md "Arrow types" (docs/arch/arrow.md). Field ids travel as field
+ * metadata "paimon.id"; the Paimon type as "paimon.type" where Arrow's alone does not tell it.
+ */
+#ifndef TN_COLUMN_ARROW_H
+#define TN_COLUMN_ARROW_H
+
+#include "column/vector.h"
+#include "tarn/arrow.h"
+
+typedef struct tn_arrow_options {
+  bool timestamp_ns_as_us; /* TIMESTAMP(7-9) as microseconds: cuts digits, fits every value */
+} tn_arrow_options;
+
+/* A struct schema of these columns. out->release is set on success only. */
+TN_CHECKED tarn_status tn_arrow_export_schema(tarn_env *env, const tn_field *fields,
+                                              int32_t n_fields, const tn_arrow_options *options,
+                                              struct ArrowSchema *out, tarn_error *err);
+/* Move a batch out as a struct array: buffers are handed over, the batch is reset on success and
+ * on failure alike. Encoded columns are made flat first. Errors: LIMIT naming the column when a
+ * TIMESTAMP(7-9) does not fit int64 nanoseconds. */
+TN_CHECKED tarn_status tn_arrow_export_batch(tarn_env *env, tn_batch *batch,
+                                             const tn_arrow_options *options,
+                                             struct ArrowArray *out, tarn_error *err);
+
+#endif

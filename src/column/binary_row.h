@@ -1,0 +1,81 @@
+/* binary_row.h - Paimon's BinaryRow: partitions, keys and statistics in manifests, splits, hashes.
+ *
+ *   offset 0   null bits: ((arity + 63 + 8) / 64) * 8 bytes; byte 0 is the row kind
+ *   then       arity slots of 8 bytes, little-endian
+ *   then       variable part, each piece rounded up to 8
+ *
+ * Rule: org.apache.paimon.data.BinaryRow, BinaryRowWriter. Spec: rows, 1.
+ */
+#ifndef TN_COLUMN_BINARY_ROW_H
+#define TN_COLUMN_BINARY_ROW_H
+
+#include "column/datum.h"
+
+/* A checked view of a row: fixed part within the bytes. Variable parts are checked on access. */
+typedef struct tn_binary_row {
+  tn_slice bytes; /* without arity prefix; borrowed */
+  int32_t arity;
+} tn_binary_row;
+
+/* From bytes with a 4-byte big-endian arity in front (the form in manifests). `what` names the
+ * place in messages. Errors: CORRUPT. */
+TN_CHECKED tarn_status tn_binary_row_decode(tn_slice bytes, const char *what, tn_binary_row *out,
+                                            tarn_error *err);
+/* From bare bytes whose arity is known. */
+TN_CHECKED tarn_status tn_binary_row_view(tn_slice bytes, int32_t arity, const char *what,
+                                          tn_binary_row *out, tarn_error *err);
+size_t tn_binary_row_fixed_bytes(int32_t arity);
+
+static inline bool tn_binary_row_is_null(const tn_binary_row *row, int32_t i) {
+  return (row->bytes.data[(i + 8) >> 3] >> ((i + 8) & 7)) & 1;
+}
+/* Field i of an atomic type; bytes borrowed from the row. Errors: CORRUPT (an offset outside). */
+TN_CHECKED tarn_status tn_binary_row_get(const tn_binary_row *row, int32_t i, const tn_type *type,
+                                         tn_datum *out, tarn_error *err);
+/* The raw slot. */
+uint64_t tn_binary_row_slot(const tn_binary_row *row, int32_t i);
+/* The piece a slot (offset << 32 | length, or inline when bit 63 is set) points to. */
+TN_CHECKED tarn_status tn_binary_row_piece(const tn_binary_row *row, int32_t i, tn_slice *out,
+                                           tarn_error *err);
+
+/* Writing: reset, set fields 0 .. arity-1 in order, finish. Also nested arrays and rows, for the
+ * wire formats. */
+typedef struct tn_binary_row_writer {
+  tn_buf *out;  /* bytes are appended here */
+  size_t start; /* of the row in out */
+  int32_t arity;
+} tn_binary_row_writer;
+
+TN_CHECKED tarn_status tn_binary_row_begin(tn_binary_row_writer *w, tn_buf *out, int32_t arity,
+                                           tarn_error *err);
+/* A datum of this type, or null (with the reservations Java makes for wide types). */
+TN_CHECKED tarn_status tn_binary_row_set(tn_binary_row_writer *w, int32_t i, const tn_type *type,
+                                         const tn_datum *datum, tarn_error *err);
+TN_CHECKED tarn_status tn_binary_row_set_null(tn_binary_row_writer *w, int32_t i, tarn_error *err);
+TN_CHECKED tarn_status tn_binary_row_set_bytes(tn_binary_row_writer *w, int32_t i, tn_slice bytes,
+                                               tarn_error *err);
+void tn_binary_row_set_slot(tn_binary_row_writer *w, int32_t i, uint64_t slot);
+/* A piece that never goes inline (nested rows and arrays): recorded length is n bytes. */
+TN_CHECKED tarn_status tn_binary_row_set_piece(tn_binary_row_writer *w, int32_t i, tn_slice piece,
+                                               tarn_error *err);
+
+/* Any column type (nested too), row `row` of a vector: what Java's row serializer would write. */
+TN_CHECKED tarn_status tn_binary_row_set_vec(tn_binary_row_writer *w, int32_t i, const tn_vec *vec,
+                                             int64_t row, tarn_error *err);
+
+/* Murmur3 of BinaryRow.hashCode (spec: rows, 2). len must be a multiple of 4. */
+int32_t tn_binary_row_hash(tn_slice bytes);
+
+typedef enum tn_bucket_function {
+  TN_BUCKET_DEFAULT,
+  TN_BUCKET_MOD,
+  TN_BUCKET_HIVE
+} tn_bucket_function;
+
+/* The bucket of a bucket-key row (its bytes without arity), spec: rows, 3.
+ * Errors: UNSUPPORTED (types the function does not take), CORRUPT. */
+TN_CHECKED tarn_status tn_bucket_of(tn_bucket_function function, const tn_binary_row *row,
+                                    const tn_type *const *types, int32_t n_buckets, int32_t *bucket,
+                                    tarn_error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* storage.h - the only door to files.
+ *
+ * A storage is a table of calls over one kind of place: the local file system, or memory (tests).
+ * A read delivers all bytes or fails. Names are full paths; "file:" URIs are accepted for local
+ * ones. Everything here is thread-safe unless told otherwise.
+ */
+#ifndef TN_IO_STORAGE_H
+#define TN_IO_STORAGE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/env.h"
+
+typedef struct tn_storage tn_storage; /* counted */
+typedef struct tn_file tn_file;       /* an open file for reading; counted, immutable content */
+
+typedef struct tn_file_info {
+  int64_t size_bytes;
+  int64_t modified_ms;
+  bool is_directory;
+} tn_file_info;
+
+typedef struct tn_storage_ops {
+  const char *name; /* "local", "memory" */
+  void (*free)(tn_storage *storage);
+  tarn_status (*open)(tn_storage *storage, const char *path, tn_file **out, tarn_error *err);
+  tarn_status (*info)(tn_storage *storage, const char *path, tn_file_info *out, tarn_error *err);
+  /* Calls visit once for each entry, in no order; stops at its first failure. */
+  tarn_status (*list)(tn_storage *storage, const char *path,
+                      tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
+                                           tarn_error *err),
+                      void *ctx, tarn_error *err);
+} tn_storage_ops;
+
+struct tn_storage {
+  const tn_storage_ops *ops;
+  tarn_env *env;
+  _Atomic int32_t refs;
+};
+
+typedef struct tn_file_ops {
+  void (*free)(tn_file *file);
+  /* Exactly n_bytes at offset; CORRUPT when the file is shorter. */
+  tarn_status (*read)(tn_file *file, int64_t offset, void *out, size_t n_bytes, tarn_error *err);
+} tn_file_ops;
+
+struct tn_file {
+  const tn_file_ops *ops;
+  tarn_env *env;
+  const char *path; /* owned by the file */
+  int64_t size_bytes;
+  _Atomic int32_t refs;
+};
+
+/* The local file system. */
+TN_CHECKED tarn_status tn_storage_local(tarn_env *env, tn_storage **out, tarn_error *err);
+/* Files in memory, for tests; tn_storage_memory_put copies the bytes. */
+TN_CHECKED tarn_status tn_storage_memory(tarn_env *env, tn_storage **out, tarn_error *err);
+TN_CHECKED tarn_status tn_storage_memory_put(tn_storage *storage, const char *path, tn_slice bytes,
+                                             tarn_error *err);
+
+/* For a warehouse or path with a scheme: local for none and "file"; UNSUPPORTED naming the scheme
+ * otherwise. *path gets the plain path (arena). */
+TN_CHECKED tarn_status tn_storage_for_uri(tarn_env *env, tn_arena *arena, const char *uri,
+                                          tn_storage **out, const char **path, tarn_error *err);
+/* The plain path of a full path as Paimon records it ("file:/a/b", "file:///a/b", "/a/b"). */
+TN_CHECKED tarn_status tn_path_plain(tn_arena *arena, const char *path, const char **out,
+                                     tarn_error *err);
+
+tn_storage *tn_storage_retain(tn_storage *storage);
+void tn_storage_release(tn_storage *storage);
+
+/* Errors of all three: NOT_FOUND, AUTH, IO; path and cause in the message. */
+TN_CHECKED tarn_status tn_storage_open(tn_storage *storage, const char *path, tn_file **out,
+                                       tarn_error *err);
+TN_CHECKED tarn_status tn_storage_info(tn_storage *storage, const char *path, tn_file_info *out,
+                                       tarn_error *err);
+/* NOT_FOUND when the directory is absent. */
+TN_CHECKED tarn_status tn_storage_list(tn_storage *storage, const char *path,
+                                       tarn_status (*visit)(void *ctx, const char *name,
+                                                            bool is_directory, tarn_error *err),
+                                       void *ctx, tarn_error *err);
+/* A whole small file (emptied buffer first); LIMIT past the buffer's limit. The content is that of
+ * one moment: a file that is replaced meanwhile is read old or new, never mixed. */
+TN_CHECKED tarn_status tn_storage_read_all(tn_storage *storage, const char *path, tn_buf *out,
+                                           tarn_error *err);
+bool tn_storage_exists(tn_storage *storage, const char *path);
+
+tn_file *tn_file_retain(tn_file *file);
+void tn_file_release(tn_file *file); /* accepts NULL */
+/* Counts into the environment's statistics. */
+TN_CHECKED tarn_status tn_file_read(tn_file *file, int64_t offset, void *out, size_t n_bytes,
+                                    tarn_error *err);
+
+/* Wraps a storage so that the n-th call of a kind fails with an errno, or reads are slow or short
+ * (tests; fault walks). */
+typedef struct tn_storage_fault {
+  int64_t fail_at_call; /* counts opens, infos, lists and reads from 1; 0: never */
+  int os_errno;
+  _Atomic int64_t calls;
+} tn_storage_fault;
+TN_CHECKED tarn_status tn_storage_faulty(tn_storage *inner, tn_storage_fault *fault,
+                                         tn_storage **out, tarn_error *err);
+
+#endif

@@ -1,0 +1,102 @@
+/* plan.h - from (table, options, predicate) to a list of splits.
+ *
+ * A plan is counted and immutable; its splits live in its arena. Planner and reader need not be in
+ * one process: a split has Java's bytes (tn_split_encode, tn_split_decode).
+ *
+ * Rule: org.apache.paimon.table.source.*, operation.*FileStoreScan; spec: scan-plan, wire.
+ */
+#ifndef TN_PLAN_PLAN_H
+#define TN_PLAN_PLAN_H
+
+#include "column/predicate.h"
+#include "index/deletion_vector.h"
+#include "model/manifest.h"
+#include "model/partition.h"
+#include "model/snapshot.h"
+#include "model/table.h"
+
+typedef struct tn_plan tn_plan;
+
+/* DataSplit: whole files of one bucket that are read together. */
+typedef struct tn_split {
+  tn_plan *plan; /* its owner, not counted here */
+  int64_t snapshot_id;
+  tn_slice partition; /* arity-prefixed row */
+  int32_t bucket;
+  const char *bucket_path;
+  bool has_total_buckets;
+  int32_t total_buckets;
+  const tn_data_file *files;
+  int32_t n_files;
+  const tn_dv_place *deletions; /* parallel to files, path NULL = none; NULL: no list */
+  bool is_streaming;
+  bool is_raw_convertible;
+} tn_split;
+
+/* What planning looked at; for explain. */
+typedef struct tn_plan_stats {
+  int64_t manifests_total, manifests_read;
+  int64_t files_total;          /* live files of the snapshot, before any filter */
+  int64_t files_pruned;         /* by partition, bucket and statistics */
+  int64_t files_hidden_level_0; /* not visible yet: they wait for a compaction */
+  int64_t rows_hidden_level_0;
+  int64_t files_hidden_postpone; /* in bucket-postpone */
+  int64_t rows_hidden_postpone;
+} tn_plan_stats;
+
+struct tn_plan {
+  _Atomic int32_t refs;
+  tarn_env *env;
+  tn_arena arena;
+  tn_table *table; /* retained; NULL for decoded splits */
+  bool has_snapshot;
+  tn_snapshot snapshot; /* texts in the arena */
+  tn_split *splits;
+  int32_t n_splits;
+  tn_plan_stats stats;
+};
+
+typedef struct tn_scan {
+  tn_table *table;
+  const tn_pred *predicate; /* on the table's columns; NULL: none. Borrowed for the call */
+  int64_t limit;            /* -1: none */
+  bool keeps_stats;         /* keep statistics of files (explain, serialised splits) */
+  const tarn_cancel *cancel;
+} tn_scan;
+
+/* The table as the dynamic options make it: scan.* checked, and the effective schema switched to
+ * that of the snapshot travelled to (spec: scan-plan, 3). Resolution failures are left to
+ * tn_plan_create. */
+TN_CHECKED tarn_status tn_plan_travel(tn_table *table, tn_table **out, tarn_error *err);
+
+/* Plan a batch read. Errors: NOT_FOUND (snapshot, tag, time; a manifest that is gone), EXPIRED (an
+ * id below the earliest), INVALID (options), UNSUPPORTED (scan modes by name), CORRUPT, IO. */
+TN_CHECKED tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err);
+tn_plan *tn_plan_retain(tn_plan *plan);
+void tn_plan_release(tn_plan *plan); /* accepts NULL */
+
+/* Rows a split holds for certain (spec: scan-plan, 9 "mergedRowCount"); -1: unknown. */
+int64_t tn_split_row_count(const tn_split *split);
+/* The full path of file i, arena of the caller. */
+TN_CHECKED tarn_status tn_split_file_path(const tn_split *split, int32_t i, tn_arena *arena,
+                                          const char **out, tarn_error *err);
+
+/* Java's DataSplit bytes, version 8 (spec: wire, 3). */
+TN_CHECKED tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err);
+/* Versions 1 to 9. The result is a plan of one split. Untrusted. Errors: CORRUPT, UNSUPPORTED. */
+TN_CHECKED tarn_status tn_split_decode(tarn_env *env, tn_slice bytes, tn_plan **out,
+                                       tarn_error *err);
+/* One JSON object, as Java's plan files in golden cases and more (reference README). */
+TN_CHECKED tarn_status tn_split_to_json(const tn_table *table, const tn_split *split, tn_buf *out,
+                                        tarn_error *err);
+
+/* Live partitions of a snapshot, from manifests alone (spec: scan-plan, 9 "Partition listing"). */
+typedef struct tn_partition_info {
+  tn_slice partition;
+  int64_t row_count, file_size, file_count, last_creation_ms;
+  int32_t total_buckets;
+} tn_partition_info;
+TN_CHECKED tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_info **out,
+                                          int32_t *n_out, tarn_error *err);
+
+#endif
