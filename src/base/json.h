@@ -21,7 +21,9 @@ typedef enum tn_json_kind {
   TN_JSON_OBJECT
 } tn_json_kind;
 
-/* Errors: CORRUPT with path, line and column. Nesting deeper than 512 is CORRUPT. */
+/* Of members with one name the last wins. Errors: CORRUPT with path, line and column (also for
+ * bytes that are not UTF-8, for integers that need more than 64 bits and for nesting deeper than
+ * 512), NOMEM. Untrusted; memory is up to about 100 times the text. */
 TN_CHECKED tarn_status tn_json_parse(tn_mem *mem, tn_slice text, const char *path,
                                      tn_json_doc **out, tarn_error *err);
 void tn_json_free(tn_json_doc *doc);
@@ -40,9 +42,8 @@ typedef struct tn_json_member {
 } tn_json_member;
 bool tn_json_next(const tn_json *object, tn_json_member *member);
 
-/* The text of a string; of a number or boolean its JSON text when `buf` is given. */
-bool tn_json_text(const tn_json *value, tn_slice *out);
-bool tn_json_int(const tn_json *value, int64_t *out); /* also from an integral string */
+bool tn_json_text(const tn_json *value, tn_slice *out); /* of a string only */
+bool tn_json_int(const tn_json *value, int64_t *out);   /* also from an integral string */
 bool tn_json_bool(const tn_json *value, bool *out);
 bool tn_json_real(const tn_json *value, double *out); /* from an integer, too */
 
@@ -52,6 +53,10 @@ TN_CHECKED tarn_status tn_json_get_int(const tn_json *object, const char *key, c
                                        int64_t *out, bool *is_present, tarn_error *err);
 TN_CHECKED tarn_status tn_json_get_text(const tn_json *object, const char *key, const char *path,
                                         tn_slice *out, bool *is_present, tarn_error *err);
+
+/* Append the text of a string, or the JSON text of a number or boolean, as Jackson gives it for a
+ * member that is declared to be a String. Others are CORRUPT. */
+TN_CHECKED tarn_status tn_json_scalar_text(const tn_json *value, tn_buf *out, tarn_error *err);
 
 /* Append text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD; everything
  * from U+0020 but quote and backslash is kept as is. */

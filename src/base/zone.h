@@ -7,11 +7,15 @@
 #define TN_BASE_ZONE_H
 
 #include "base/mem.h"
+#include "base/slice.h"
 
 typedef struct tn_zone tn_zone; /* immutable, shared freely */
 
 /* out: owned by the caller. Errors: INVALID (no such zone), CORRUPT (a bad TZif file), NOMEM. */
 TN_CHECKED tarn_status tn_zone_open(tn_mem *mem, const char *name, tn_zone **out, tarn_error *err);
+/* The same from the bytes of a TZif file (untrusted); name is for tn_zone_name and messages. */
+TN_CHECKED tarn_status tn_zone_decode(tn_mem *mem, tn_slice file, const char *name, tn_zone **out,
+                                      tarn_error *err);
 void tn_zone_free(tn_mem *mem, tn_zone *zone);
 const char *tn_zone_name(const tn_zone *zone);
 
