@@ -88,14 +88,16 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_table_schema(tarn_table *table, struct
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_describe(tarn_table *table, tarn_string *out,
                                                          tarn_error *err);
 
-/* Known table options, for tools: key, type, default, doc. NULL past the end. */
+/* Known table options, for tools; texts live as long as the library. */
 typedef struct tarn_option_info {
   const char *key;
-  const char *type;
+  const char *type;          /* "Boolean", "Integer", "Long", "Double", "MemorySize", "Duration", ... */
   const char *default_value; /* NULL: none */
   const char *doc;
 } tarn_option_info;
-TARN_EXPORT const tarn_option_info *tarn_option_info_at(size_t i);
+TARN_EXPORT size_t tarn_option_info_count(void);
+/* TARN_E_NOT_FOUND past the end. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_option_info_get(size_t i, tarn_option_info *out);
 /* The known option nearest to a key that is not known; NULL: none is near. The key itself when it
  * is known. */
 TARN_EXPORT const char *tarn_option_nearest(const char *key);

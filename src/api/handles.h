@@ -1,0 +1,93 @@
+/* handles.h - what is inside each public handle. All are immutable after creation. */
+#ifndef TN_API_HANDLES_H
+#define TN_API_HANDLES_H
+
+#include "catalog/catalog.h"
+#include "column/arrow.h"
+#include "format/format.h"
+#include "tarn/tarn.h"
+
+struct tarn_catalog {
+  tn_catalog *catalog; /* retained */
+};
+
+struct tarn_table {
+  _Atomic int32_t refs; /* scans keep their table */
+  tarn_env *env;
+  tn_table *table;               /* retained */
+  const tn_system_table *system; /* NULL: the data table itself */
+};
+
+void tn_api_table_release(tarn_table *table);
+/* The columns a user sees. */
+const tn_field *tn_api_table_fields(const tarn_table *table, int32_t *n_fields);
+
+/* Where an output column comes from: a column that is read, and steps into its ROWs. */
+typedef struct tn_api_source {
+  int32_t column; /* index into read_fields */
+  int32_t n_path;
+  const int32_t *path; /* child indexes */
+} tn_api_source;
+
+struct tarn_scan {
+  _Atomic int32_t refs; /* streams keep their scan */
+  tarn_env *env;
+  tarn_table *table; /* retained */
+  tn_arena arena;
+  const tn_field *out_fields; /* what streams give */
+  int32_t n_out;
+  const tn_field *read_fields; /* top-level columns that are read for them */
+  int32_t n_read;
+  tn_api_source *sources; /* n_out; column -1: the row kind */
+  tarn_predicate *predicate;
+  int64_t limit;
+  bool with_row_kind;
+  tn_arrow_options arrow;
+  int64_t batch_rows;
+  tarn_cancel *cancel;
+};
+
+void tn_api_scan_release(tarn_scan *scan);
+
+struct tarn_plan {
+  tn_plan *plan; /* retained */
+};
+
+struct tarn_split {
+  tn_plan *plan;   /* retained; owns the split */
+  tn_table *table; /* retained: schema for describing it */
+  const tn_split *split;
+};
+
+/* Resolve the columns of a scan (projection.c). */
+TN_CHECKED tarn_status tn_api_resolve_columns(tarn_scan *scan, const char *const *columns,
+                                              size_t n_columns, const char *row_kind_name,
+                                              tarn_error *err);
+/* A batch of read columns (with a first row kind column when the scan has one) as output columns;
+ * consumes `read`. */
+TN_CHECKED tarn_status tn_api_project(const tarn_scan *scan, tn_batch *read, tn_batch *out,
+                                      tarn_error *err);
+
+/* A stream over splits, or over the rows of a system table (stream.c). */
+TN_CHECKED tarn_status tn_api_stream(tarn_scan *scan, const tn_split *const *splits,
+                                     int32_t n_splits, tarn_predicate *run_time_filter,
+                                     struct ArrowArrayStream *out, tarn_error *err);
+/* A stream over a reader of one file (inspect --rows); takes the reader and the arena. */
+typedef struct tn_api_file_rows {
+  tarn_env *env;
+  tn_arena arena; /* owns fields */
+  const tn_field *fields;
+  int32_t n_fields;
+  tn_format_file *file; /* owned */
+  tn_reader *reader;    /* owned */
+  int64_t limit;
+} tn_api_file_rows;
+TN_CHECKED tarn_status tn_api_file_stream(tn_api_file_rows *rows, struct ArrowArrayStream *out,
+                                          tarn_error *err);
+
+/* Give the content of a buffer (which is reset) to the caller as a string (text.c). */
+TN_CHECKED tarn_status tn_api_string(tn_buf *buf, tarn_string *out, tarn_error *err);
+
+#define TN_API_TEXT_LIMIT ((size_t)1 << 30)
+
+#endif

@@ -1,0 +1,177 @@
+/* plan.c - plans and splits as handles. */
+#include "api/handles.h"
+
+tarn_status tarn_scan_plan(tarn_scan *scan, tarn_plan **out, tarn_error *err) {
+  tarn_env *env = scan->env;
+  tarn_plan *plan;
+  tn_scan request = {0};
+  tarn_status st;
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(env, err));
+  if (scan->table->system != NULL) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "system table $%s has no splits: read it with tarn_scan_read",
+                   scan->table->system->name);
+  }
+  plan = tn_alloc(&env->mem, sizeof(*plan));
+  if (plan == NULL) {
+    return tn_oom(err);
+  }
+  request.table = scan->table->table;
+  request.predicate = scan->predicate != NULL ? scan->predicate->root : NULL;
+  request.limit = scan->limit;
+  request.keeps_stats = true;
+  request.cancel = scan->cancel;
+  st = tn_plan_create(&request, &plan->plan, err);
+  if (st != TARN_OK) {
+    tn_free(&env->mem, plan);
+    return st;
+  }
+  *out = plan;
+  return TARN_OK;
+}
+
+void tarn_plan_free(tarn_plan *plan) {
+  if (plan != NULL) {
+    tarn_env *env = plan->plan->env;
+    tn_plan_release(plan->plan);
+    tn_free(&env->mem, plan);
+  }
+}
+
+size_t tarn_plan_split_count(const tarn_plan *plan) {
+  return (size_t)plan->plan->n_splits;
+}
+
+int64_t tarn_plan_snapshot_id(const tarn_plan *plan) {
+  return plan->plan->has_snapshot ? plan->plan->snapshot.id : 0;
+}
+
+static tarn_status describe_plan(const tn_plan *plan, tn_buf *out, tarn_error *err) {
+  const tn_plan_stats *s = &plan->stats;
+  int64_t files = 0, rows = 0, bytes = 0, raw = 0;
+  for (int32_t i = 0; i < plan->n_splits; i++) {
+    const tn_split *split = &plan->splits[i];
+    files += split->n_files;
+    raw += split->is_raw_convertible;
+    for (int32_t j = 0; j < split->n_files; j++) {
+      rows += split->files[j].row_count;
+      bytes += split->files[j].file_size;
+    }
+  }
+  TN_TRY(plan->has_snapshot
+             ? tn_buf_printf(out, err, "{\"snapshot\":%lld,\"schema\":%lld,\"commit_kind\":\"%s\"",
+                             (long long)plan->snapshot.id, (long long)plan->snapshot.schema_id,
+                             tn_commit_kind_name(plan->snapshot.commit_kind))
+             : tn_buf_text(out, "{\"snapshot\":null", err));
+  TN_TRY(tn_buf_printf(out, err,
+                       ",\"splits\":%d,\"raw_splits\":%lld,\"files\":%lld,\"rows\":%lld,"
+                       "\"bytes\":%lld",
+                       (int)plan->n_splits, (long long)raw, (long long)files, (long long)rows,
+                       (long long)bytes));
+  TN_TRY(tn_buf_printf(out, err,
+                       ",\"manifests_total\":%lld,\"manifests_read\":%lld,\"files_total\":%lld,"
+                       "\"files_pruned\":%lld",
+                       (long long)s->manifests_total, (long long)s->manifests_read,
+                       (long long)s->files_total, (long long)s->files_pruned));
+  return tn_buf_printf(out, err,
+                       ",\"files_hidden_level_0\":%lld,\"rows_hidden_level_0\":%lld,"
+                       "\"files_hidden_postpone\":%lld,\"rows_hidden_postpone\":%lld}",
+                       (long long)s->files_hidden_level_0, (long long)s->rows_hidden_level_0,
+                       (long long)s->files_hidden_postpone, (long long)s->rows_hidden_postpone);
+}
+
+tarn_status tarn_plan_describe(const tarn_plan *plan, tarn_string *out, tarn_error *err) {
+  tarn_status st;
+  tn_buf text;
+  tn_error_reset(err);
+  memset(out, 0, sizeof(*out));
+  TN_TRY(tn_env_check(plan->plan->env, err));
+  tn_buf_init(&text, &plan->plan->env->mem, TN_API_TEXT_LIMIT);
+  st = describe_plan(plan->plan, &text, err);
+  if (st == TARN_OK) {
+    return tn_api_string(&text, out, err);
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
+/* ------------------------------------------------------------------- splits */
+
+/* A handle on split i of a plan; retains plan and table. */
+static tarn_status make_split(tn_plan *plan, int32_t i, tn_table *table, tarn_split **out,
+                              tarn_error *err) {
+  tarn_split *split = tn_alloc(&plan->env->mem, sizeof(*split));
+  if (split == NULL) {
+    return tn_oom(err);
+  }
+  split->plan = tn_plan_retain(plan);
+  split->table = tn_table_retain(table);
+  split->split = &plan->splits[i];
+  *out = split;
+  return TARN_OK;
+}
+
+tarn_status tarn_plan_split(const tarn_plan *plan, size_t i, tarn_split **out, tarn_error *err) {
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(plan->plan->env, err));
+  if (i >= (size_t)plan->plan->n_splits) {
+    return tn_fail(err, TARN_E_INVALID, "split %zu of a plan with %d", i,
+                   (int)plan->plan->n_splits);
+  }
+  return make_split(plan->plan, (int32_t)i, plan->plan->table, out, err);
+}
+
+void tarn_split_free(tarn_split *split) {
+  if (split != NULL) {
+    tarn_env *env = split->plan->env;
+    tn_table_release(split->table);
+    tn_plan_release(split->plan);
+    tn_free(&env->mem, split);
+  }
+}
+
+int64_t tarn_split_row_count(const tarn_split *split) {
+  return tn_split_row_count(split->split);
+}
+
+/* A text that a function of the rooms below makes of a split. */
+static tarn_status split_text(const tarn_split *split, bool is_json, tarn_string *out,
+                              tarn_error *err) {
+  tarn_status st;
+  tn_buf text;
+  tn_error_reset(err);
+  memset(out, 0, sizeof(*out));
+  TN_TRY(tn_env_check(split->plan->env, err));
+  tn_buf_init(&text, &split->plan->env->mem, TN_API_TEXT_LIMIT);
+  st = is_json ? tn_split_to_json(split->table, split->split, &text, err)
+               : tn_split_encode(split->split, &text, err);
+  if (st == TARN_OK) {
+    return tn_api_string(&text, out, err);
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
+tarn_status tarn_split_describe(const tarn_split *split, tarn_string *out, tarn_error *err) {
+  return split_text(split, true, out, err);
+}
+
+tarn_status tarn_split_encode(const tarn_split *split, tarn_string *out, tarn_error *err) {
+  return split_text(split, false, out, err);
+}
+
+tarn_status tarn_split_decode(tarn_table *table, const void *bytes, size_t n_bytes,
+                              tarn_split **out, tarn_error *err) {
+  tn_plan *plan;
+  tarn_status st;
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(table->env, err));
+  TN_TRY(tn_split_decode(table->env, tn_slice_of(bytes, n_bytes), &plan, err));
+  st = make_split(plan, 0, table->table, out, err);
+  tn_plan_release(plan);
+  return st;
+}

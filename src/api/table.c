@@ -1,0 +1,223 @@
+/* table.c - catalogs and tables. */
+#include "api/handles.h"
+#include "base/nearest.h"
+
+/* ------------------------------------------------------------------ catalog */
+
+tarn_status tarn_catalog_open(tarn_env *env, const char *warehouse, tarn_catalog **out,
+                              tarn_error *err) {
+  tarn_catalog *catalog;
+  tarn_status st;
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(env, err));
+  catalog = tn_alloc(&env->mem, sizeof(*catalog));
+  if (catalog == NULL) {
+    return tn_oom(err);
+  }
+  st = tn_catalog_open(env, warehouse, &catalog->catalog, err);
+  if (st != TARN_OK) {
+    tn_free(&env->mem, catalog);
+    return st;
+  }
+  *out = catalog;
+  return TARN_OK;
+}
+
+void tarn_catalog_free(tarn_catalog *catalog) {
+  if (catalog != NULL) {
+    tarn_env *env = catalog->catalog->env;
+    tn_catalog_release(catalog->catalog);
+    tn_free(&env->mem, catalog);
+  }
+}
+
+/* -------------------------------------------------------------------- table */
+
+void tn_api_table_release(tarn_table *table) {
+  if (table != NULL && atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) == 1) {
+    tarn_env *env = table->env;
+    tn_table_release(table->table);
+    tn_free(&env->mem, table);
+  }
+}
+
+void tarn_table_free(tarn_table *table) {
+  tn_api_table_release(table);
+}
+
+tarn_status tarn_table_open(tarn_env *env, tarn_catalog *catalog, const char *name,
+                            const tarn_option *options, size_t n_options, tarn_table **out,
+                            tarn_error *err) {
+  tn_table_name parts;
+  tn_table *opened = NULL;
+  tn_option *dynamic = NULL;
+  tarn_table *table = NULL;
+  tn_arena scratch;
+  tarn_status st;
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(env, err));
+  tn_arena_init(&scratch, &env->mem, TN_API_TEXT_LIMIT);
+  TN_TRY_TO(done, tn_table_name_parse(&scratch, name, &parts, err));
+  table = tn_calloc(&env->mem, 1, sizeof(*table));
+  dynamic = tn_arena_calloc(&scratch, n_options, sizeof(*dynamic));
+  if (table == NULL || dynamic == NULL) {
+    st = tn_oom(err);
+    goto done;
+  }
+  atomic_init(&table->refs, 1);
+  table->env = env;
+  for (size_t i = 0; i < n_options; i++) {
+    dynamic[i].key = options[i].key;
+    dynamic[i].value = options[i].value;
+  }
+  TN_TRY_TO(done, tn_catalog_table(env, catalog != NULL ? catalog->catalog : NULL, &parts, dynamic,
+                                   (int32_t)n_options, &opened, err));
+  if (parts.system != NULL) {
+    TN_TRY_TO(done, tn_system_table_find(parts.system, &table->system, err));
+  }
+  TN_TRY_TO(done, tn_plan_travel(opened, &table->table, err));
+  *out = table;
+  table = NULL;
+done:
+  tn_table_release(opened);
+  if (table != NULL) {
+    tn_free(&env->mem, table);
+  }
+  tn_arena_reset(&scratch);
+  return st;
+}
+
+const tn_field *tn_api_table_fields(const tarn_table *table, int32_t *n_fields) {
+  if (table->system != NULL) {
+    *n_fields = table->system->n_fields;
+    return table->system->fields;
+  }
+  *n_fields = table->table->schema->n_fields;
+  return table->table->schema->fields;
+}
+
+tarn_status tarn_table_schema(tarn_table *table, struct ArrowSchema *out, tarn_error *err) {
+  static const tn_arrow_options standard = {false};
+  int32_t n_fields;
+  const tn_field *fields = tn_api_table_fields(table, &n_fields);
+  tn_error_reset(err);
+  TN_TRY(tn_env_check(table->env, err));
+  return tn_arrow_export_schema(table->env, fields, n_fields, &standard, out, err);
+}
+
+/* ------------------------------------------------------------------ describe */
+
+static tarn_status text_member(tn_buf *out, const char *key, const char *value, tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, ",\"%s\":", key));
+  return value != NULL ? tn_json_quote(out, tn_slice_text(value), err)
+                       : tn_buf_text(out, "null", err);
+}
+
+static tarn_status names_member(tn_buf *out, const char *key, const char *const *names, int32_t n,
+                                tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, ",\"%s\":[", key));
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(names[i]), err));
+  }
+  return tn_buf_text(out, "]", err);
+}
+
+static tarn_status describe_field(tn_buf *out, tn_buf *sql, const tn_field *f, tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, "{\"id\":%d,\"name\":", (int)f->id));
+  TN_TRY(tn_json_quote(out, tn_slice_text(f->name), err));
+  sql->len = 0;
+  TN_TRY(tn_type_to_sql(&f->type, sql, err));
+  TN_TRY(tn_buf_text(out, ",\"type\":", err));
+  TN_TRY(tn_json_quote(out, tn_buf_slice(sql), err));
+  if (f->description != NULL) {
+    TN_TRY(text_member(out, "description", f->description, err));
+  }
+  if (f->default_value != NULL) {
+    TN_TRY(text_member(out, "default", f->default_value, err));
+  }
+  return tn_buf_text(out, "}", err);
+}
+
+static tarn_status describe(tarn_table *handle, tn_buf *out, tn_buf *sql, tarn_error *err) {
+  const tn_table *table = handle->table;
+  const tn_schema *schema = table->schema;
+  int32_t n_fields;
+  const tn_field *fields = tn_api_table_fields(handle, &n_fields);
+  int64_t latest;
+  TN_TRY(tn_buf_text(out, "{\"name\":", err));
+  TN_TRY(tn_json_quote(out, tn_slice_text(table->full_name), err));
+  TN_TRY(
+      text_member(out, "system_table", handle->system != NULL ? handle->system->name : NULL, err));
+  TN_TRY(text_member(out, "path", table->path, err));
+  TN_TRY(text_member(out, "branch", table->branch, err));
+  TN_TRY(text_member(out, "comment", schema->comment, err));
+  TN_TRY(tn_buf_printf(out, err, ",\"schema_id\":%lld", (long long)schema->id));
+  TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &latest, err));
+  TN_TRY(latest > 0 ? tn_buf_printf(out, err, ",\"latest_snapshot\":%lld", (long long)latest)
+                    : tn_buf_text(out, ",\"latest_snapshot\":null", err));
+  TN_TRY(tn_buf_text(out, ",\"fields\":[", err));
+  for (int32_t i = 0; i < n_fields; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(describe_field(out, sql, &fields[i], err));
+  }
+  TN_TRY(tn_buf_text(out, "]", err));
+  TN_TRY(
+      names_member(out, "partition_keys", schema->partition_keys, schema->n_partition_keys, err));
+  TN_TRY(names_member(out, "primary_keys", schema->primary_keys, schema->n_primary_keys, err));
+  TN_TRY(tn_buf_text(out, ",\"options\":{", err));
+  for (int32_t i = 0; i < table->options.count; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(table->options.items[i].key), err));
+    TN_TRY(tn_buf_text(out, ":", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(table->options.items[i].value), err));
+  }
+  return tn_buf_text(out, "}}", err);
+}
+
+tarn_status tarn_table_describe(tarn_table *table, tarn_string *out, tarn_error *err) {
+  tn_buf text, sql;
+  tarn_status st;
+  tn_error_reset(err);
+  memset(out, 0, sizeof(*out));
+  TN_TRY(tn_env_check(table->env, err));
+  tn_buf_init(&text, &table->env->mem, TN_API_TEXT_LIMIT);
+  tn_buf_init(&sql, &table->env->mem, TN_API_TEXT_LIMIT);
+  st = describe(table, &text, &sql, err);
+  tn_buf_reset(&sql);
+  if (st == TARN_OK) {
+    return tn_api_string(&text, out, err);
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
+/* ------------------------------------------------------------------- options */
+
+static const char *const type_names[] = {"Boolean",  "Integer", "Long",   "Double", "MemorySize",
+                                         "Duration", "Enum",    "String", "Map"};
+
+size_t tarn_option_info_count(void) {
+  size_t count;
+  (void)tn_option_all(&count);
+  return count;
+}
+
+tarn_status tarn_option_info_get(size_t i, tarn_option_info *out) {
+  size_t count;
+  const tn_option_info *all = tn_option_all(&count);
+  if (i >= count) {
+    return TARN_E_NOT_FOUND;
+  }
+  out->key = all[i].key;
+  out->type = type_names[all[i].type];
+  out->default_value = all[i].default_value;
+  out->doc = all[i].doc;
+  return TARN_OK;
+}
+
+const char *tarn_option_nearest(const char *key) {
+  return tn_option_find(key) != NULL ? key : tn_option_nearest(key);
+}
