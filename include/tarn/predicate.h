@@ -71,7 +71,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_predicate_is_null(tarn_table *table, c
 TARN_EXPORT TARN_CHECKED tarn_status tarn_predicate_like(tarn_table *table, const char *column,
                                                          const char *pattern, size_t length,
                                                          tarn_predicate **out, tarn_error *err);
-/* The operands are retained, not taken. n = 0: AND is true, OR is false. */
+/* The operands are copied, not taken. n = 0: AND is true, OR is false. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_predicate_and(tarn_env *env,
                                                         tarn_predicate *const *operands, size_t n,
                                                         tarn_predicate **out, tarn_error *err);
