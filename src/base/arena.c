@@ -34,9 +34,9 @@ void tn_arena_reset(tn_arena *arena) {
 void *tn_arena_alloc_slow(tn_arena *arena, size_t n_bytes) {
   tn_arena_block *b;
   size_t size = arena->blocks == NULL ? FIRST_BLOCK_BYTES : arena->blocks->size * 2;
-  size_t n, held;
+  size_t n, held, block_bytes;
   bool is_large;
-  if (!tn_add_size(n_bytes, 7, &n)) {
+  if (!tn_add_size(n_bytes + (n_bytes == 0), 7, &n)) {
     return NULL;
   }
   n &= ~(size_t)7;
@@ -48,10 +48,11 @@ void *tn_arena_alloc_slow(tn_arena *arena, size_t n_bytes) {
   if (n > size || is_large) {
     size = n;
   }
-  if (!tn_add_size(arena->held_bytes, size, &held) || held > arena->limit_bytes) {
+  if (!tn_add_size(arena->held_bytes, size, &held) || held > arena->limit_bytes ||
+      !tn_add_size(sizeof(*b), size, &block_bytes)) {
     return NULL;
   }
-  b = tn_alloc(arena->mem, sizeof(*b) + size);
+  b = tn_alloc(arena->mem, block_bytes);
   if (b == NULL) {
     return NULL;
   }

@@ -24,7 +24,8 @@ void *tn_arena_alloc_slow(tn_arena *arena, size_t n_bytes);
 
 /* 8-byte aligned; NULL when out of memory or past the limit. */
 static inline void *tn_arena_alloc(tn_arena *arena, size_t n_bytes) {
-  size_t n = (n_bytes + 7) & ~(size_t)7;
+  /* Nothing takes 8 bytes, too: every piece has a place of its own, and NULL says failure only. */
+  size_t n = (n_bytes + (n_bytes == 0) + 7) & ~(size_t)7;
   if (n >= n_bytes && n <= (size_t)(arena->end - arena->at)) {
     void *p = arena->at;
     arena->at += n;
@@ -38,7 +39,6 @@ void *tn_arena_calloc(tn_arena *arena, size_t count, size_t size);
 char *tn_arena_strndup(tn_arena *arena, const char *text, size_t n_bytes);
 char *tn_arena_strdup(tn_arena *arena, const char *text);
 void *tn_arena_memdup(tn_arena *arena, const void *bytes, size_t n_bytes);
-/* out->data is NULL on failure unless len is 0. */
 TN_CHECKED bool tn_arena_slice(tn_arena *arena, tn_slice s, tn_slice *out);
 TN_CHECKED char *tn_arena_printf(tn_arena *arena, const char *fmt, ...) TN_PRINTF(2, 3);
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "base/checked.h"
 #include "base/map.h"
 
 typedef struct cache_item {
@@ -113,10 +114,13 @@ void *tn_cache_get(tn_cache *cache, const tn_cache_ops *ops, tn_slice key) {
 }
 
 void tn_cache_put(tn_cache *cache, const tn_cache_ops *ops, tn_slice key, void *value,
-                  size_t n_bytes) {
+                  size_t value_bytes) {
   cache_item *item, *dropped = NULL;
   uint64_t hash = key_hash(ops, key);
-  if (n_bytes > cache->max_bytes / 4) {
+  size_t n_bytes;
+  /* The item counts, too: many small values must not hold much more than was allowed. */
+  if (!tn_add_size(value_bytes, sizeof(*item) + key.len, &n_bytes) ||
+      n_bytes > cache->max_bytes / 4) {
     return;
   }
   if (!tn_reserve_try(cache->mem, n_bytes)) {
@@ -135,7 +139,9 @@ void tn_cache_put(tn_cache *cache, const tn_cache_ops *ops, tn_slice key, void *
   item->n_bytes = n_bytes;
   item->hash = hash;
   item->key_len = key.len;
-  memcpy(item->key, key.data, key.len);
+  if (key.len > 0) {
+    memcpy(item->key, key.data, key.len);
+  }
   pthread_mutex_lock(&cache->mutex);
   if (find(cache, ops, key, hash) != NULL) {
     pthread_mutex_unlock(&cache->mutex);

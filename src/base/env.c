@@ -75,6 +75,9 @@ void tarn_env_free(tarn_env *env) {
     tn_mem mem = env->mem;
     tn_pool_free(env->pool);
     tn_cache_free(env->cache);
+    if (env->buffer_pool != NULL) {
+      env->buffer_pool_free(env, env->buffer_pool);
+    }
     tn_zone_free(&env->mem, env->zone);
     tn_free(&mem, env);
   }
@@ -149,6 +152,7 @@ void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {
   va_start(args, fmt);
   vsnprintf(message, sizeof(message), fmt, args);
   va_end(args);
+  tn_text_tidy(message, sizeof(message));
   env->log(env->log_ctx, level, message);
 }
 

@@ -28,6 +28,10 @@ struct tarn_env {
   void *clock_ctx;
   pid_t pid; /* of the process that made it; see tn_env_check */
   _Atomic int64_t read_requests, read_bytes;
+  /* A slot for the room above that makes buffers (column/buffer.c): its store of freed blocks, made
+   * at first need, and the function with which tarn_env_free() gives it back. */
+  void *_Atomic buffer_pool;
+  void (*buffer_pool_free)(tarn_env *env, void *pool);
 };
 
 /* STATE when used in a child after fork; called by every public entry. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *const status_names[] = {
     "OK", "INVALID", "NOT_FOUND", "EXISTS",    "CONFLICT", "EXPIRED", "CORRUPT", "UNSUPPORTED",
     "IO", "AUTH",    "TIMEOUT",   "CANCELLED", "NOMEM",    "LIMIT",   "STATE",   "INTERNAL",
@@ -15,22 +17,20 @@ const char *tarn_status_name(tarn_status status) {
   return i < TN_COUNT(status_names) ? status_names[i] : "UNKNOWN";
 }
 
-/* One line of whole UTF-8 characters: the buffer may have cut the last one. */
-static void tidy_message(char *message, size_t size) {
-  size_t n = strnlen(message, size);
-  if (n >= size - 1) {
-    while (n > 0 && ((unsigned char)message[n - 1] & 0xC0) == 0x80) {
-      n--;
+void tn_text_tidy(char *text, size_t size) {
+  size_t n = strnlen(text, size), i = 0;
+  while (i < n) {
+    size_t step = tn_utf8_step((const uint8_t *)text + i, n - i);
+    if (step == 0 && n >= size - 1 && n - i < 4 && (unsigned char)text[i] >= 0xC2) {
+      text[i] = '\0'; /* cut in the middle of the last character */
+      break;
     }
-    if (n > 0 && (unsigned char)message[n - 1] >= 0xC0) {
-      n--;
+    if (step == 0) {
+      text[i] = '?';
+    } else if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) {
+      text[i] = ' ';
     }
-    message[n] = '\0';
-  }
-  for (size_t i = 0; i < n; i++) {
-    if ((unsigned char)message[i] < 0x20 || message[i] == 0x7F) {
-      message[i] = ' ';
-    }
+    i += step > 0 ? step : 1;
   }
 }
 
@@ -42,7 +42,7 @@ tarn_status tn_fail(tarn_error *err, tarn_status status, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(err->message, sizeof(err->message), fmt, args);
     va_end(args);
-    tidy_message(err->message, sizeof(err->message));
+    tn_text_tidy(err->message, sizeof(err->message));
   }
   return status;
 }
@@ -80,7 +80,7 @@ tarn_status tn_fail_errno(tarn_error *err, int os_errno, const char *fmt, ...) {
     /* The XSI form: fills the buffer, no global state. */
     snprintf(err->message + n, sizeof(err->message) - n, ": %s",
              strerror_r(os_errno, reason, sizeof(reason)) == 0 ? reason : "unknown error");
-    tidy_message(err->message, sizeof(err->message));
+    tn_text_tidy(err->message, sizeof(err->message));
   }
   return status;
 }
@@ -96,7 +96,7 @@ tarn_status tn_error_context(tarn_error *err, tarn_status status, const char *fm
     va_end(args);
     n = strnlen(err->message, sizeof(err->message));
     snprintf(err->message + n, sizeof(err->message) - n, ": %s", old);
-    tidy_message(err->message, sizeof(err->message));
+    tn_text_tidy(err->message, sizeof(err->message));
   }
   return status;
 }

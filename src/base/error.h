@@ -13,7 +13,8 @@
 #include "tarn/error.h"
 
 /* Fill err (which may be NULL) and return status. The message is cut to its buffer at a UTF-8
- * border; line breaks and control characters in it become spaces. Never allocates. */
+ * border; line breaks and control characters in it become spaces, bytes that are not UTF-8 become
+ * question marks. Never allocates. */
 tarn_status tn_fail(tarn_error *err, tarn_status status, const char *fmt, ...) TN_PRINTF(3, 4);
 
 /* The same for a failed system call: status from os_errno (ENOENT: NOT_FOUND, EEXIST: EXISTS,
@@ -32,6 +33,10 @@ tarn_status tn_bug(tarn_error *err, const char *file, int line, const char *what
 #define TN_BUG(err, what) tn_bug((err), __FILE__, __LINE__, (what))
 
 void tn_error_reset(tarn_error *err);
+
+/* What tn_fail does to a message: NUL-terminated text in a buffer of `size` bytes that may have cut
+ * it becomes one line of UTF-8. */
+void tn_text_tidy(char *text, size_t size);
 
 /* Return at once. Only while nothing is held. */
 #define TN_TRY(expr)                          \

@@ -60,7 +60,9 @@ void tn_free(tn_mem *mem, void *ptr) {
 char *tn_strndup(tn_mem *mem, const char *text, size_t n_bytes) {
   char *copy = n_bytes < SIZE_MAX ? tn_alloc(mem, n_bytes + 1) : NULL;
   if (copy != NULL) {
-    memcpy(copy, text, n_bytes);
+    if (n_bytes > 0) {
+      memcpy(copy, text, n_bytes);
+    }
     copy[n_bytes] = '\0';
   }
   return copy;

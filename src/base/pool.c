@@ -1,6 +1,7 @@
 #include "base/pool.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 struct tn_pool {
@@ -55,24 +56,31 @@ static void *worker_main(void *arg) {
 }
 
 tarn_status tn_pool_create(tn_mem *mem, int32_t n_threads, tn_pool **out, tarn_error *err) {
-  int32_t n_workers = n_threads - 1;
+  int32_t n_workers = n_threads > 1 ? n_threads - 1 : 0;
   tn_pool *pool = tn_calloc(mem, 1, sizeof(*pool) + (size_t)n_workers * sizeof(pthread_t));
+  sigset_t all, before;
+  int rc = 0;
   *out = NULL;
   if (pool == NULL) {
     return tn_oom(err);
   }
   pool->mem = mem;
-  pool->n_threads = n_threads;
+  pool->n_threads = n_workers + 1;
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->has_task, NULL);
   pthread_cond_init(&pool->has_finished, NULL);
-  for (; pool->n_workers < n_workers; pool->n_workers++) {
-    int rc = pthread_create(&pool->workers[pool->n_workers], NULL, worker_main, pool);
-    if (rc != 0) {
-      tn_pool_free(pool);
-      return tn_fail_errno(err, rc, "start thread %d of %d", (int)pool->n_workers + 2,
-                           (int)n_threads);
-    }
+  /* The host's signals go to the host's threads: workers inherit a full mask. */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (rc == 0 && pool->n_workers < n_workers) {
+    rc = pthread_create(&pool->workers[pool->n_workers], NULL, worker_main, pool);
+    pool->n_workers += rc == 0 ? 1 : 0;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (rc != 0) {
+    int32_t n_started = pool->n_workers;
+    tn_pool_free(pool);
+    return tn_fail_errno(err, rc, "start thread %d of %d", (int)n_started + 2, (int)n_threads);
   }
   *out = pool;
   return TARN_OK;
@@ -146,8 +154,6 @@ bool tn_pool_help(tn_pool *pool) {
   return task != NULL;
 }
 
-#define MAX_PARALLEL 64
-
 typedef struct parallel_run {
   tn_parallel_fn fn;
   void *ctx;
@@ -193,9 +199,6 @@ tarn_status tn_parallel_for(tn_pool *pool, int64_t count, int32_t max_threads, t
   tarn_status st = TARN_OK;
   if (max_threads > 0 && n > max_threads) {
     n = max_threads;
-  }
-  if (n > MAX_PARALLEL) {
-    n = MAX_PARALLEL;
   }
   if (n > count) {
     n = (int32_t)count;
