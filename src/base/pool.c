@@ -33,7 +33,7 @@ static void run_task(tn_pool *pool, tn_task *task) {
   pthread_mutex_unlock(&pool->mutex);
   task->run(task);
   pthread_mutex_lock(&pool->mutex);
-  if (--group->pending == 0) {
+  if (group != NULL && --group->pending == 0) {
     pthread_cond_broadcast(&pool->has_finished);
   }
 }
@@ -112,12 +112,13 @@ void tn_group_init(tn_group *group, tn_pool *pool) {
   group->pending = 0;
 }
 
-void tn_group_submit(tn_group *group, tn_task *task) {
-  tn_pool *pool = group->pool;
+static void submit(tn_pool *pool, tn_group *group, tn_task *task) {
   task->group = group;
   task->next = NULL;
   pthread_mutex_lock(&pool->mutex);
-  group->pending++;
+  if (group != NULL) {
+    group->pending++;
+  }
   if (pool->tail != NULL) {
     pool->tail->next = task;
   } else {
@@ -127,6 +128,14 @@ void tn_group_submit(tn_group *group, tn_task *task) {
   pthread_cond_signal(&pool->has_task);
   pthread_cond_broadcast(&pool->has_finished);
   pthread_mutex_unlock(&pool->mutex);
+}
+
+void tn_group_submit(tn_group *group, tn_task *task) {
+  submit(group->pool, group, task);
+}
+
+void tn_pool_submit(tn_pool *pool, tn_task *task) {
+  submit(pool, NULL, task);
 }
 
 void tn_group_wait(tn_group *group) {

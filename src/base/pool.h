@@ -20,10 +20,11 @@ typedef struct tn_group {
   int64_t pending; /* guarded by the pool's mutex */
 } tn_group;
 
-/* The caller owns the task and keeps it until it has run. */
+/* The caller owns the task and keeps it until it has run (that is, until its group was waited for,
+ * or, without a group, until run() has begun: it may free the task). */
 typedef struct tn_task {
   void (*run)(struct tn_task *task);
-  tn_group *group;
+  tn_group *group;      /* NULL: none */
   struct tn_task *next; /* of the queue */
 } tn_task;
 
@@ -36,6 +37,9 @@ int32_t tn_pool_threads(const tn_pool *pool);
 void tn_group_init(tn_group *group, tn_pool *pool);
 /* Queue a task; cannot fail. task->run must be set. */
 void tn_group_submit(tn_group *group, tn_task *task);
+/* Queue a task that nobody waits for. Only with a pool of more than one thread: freeing such a pool
+ * runs what is left. */
+void tn_pool_submit(tn_pool *pool, tn_task *task);
 /* Until no task of the group is queued or running; runs queued tasks of any group meanwhile. */
 void tn_group_wait(tn_group *group);
 /* Run one queued task of the pool, if there is one; false if the queue was empty. */

@@ -40,15 +40,17 @@ struct tn_storage {
 
 typedef struct tn_file_ops {
   void (*free)(tn_file *file);
-  /* Exactly n_bytes at offset; CORRUPT when the file is shorter. */
-  tarn_status (*read)(tn_file *file, int64_t offset, void *out, size_t n_bytes, tarn_error *err);
+  /* Some bytes at offset: at least one and at most n_bytes (which is not 0), or *n_read = 0 at the
+   * end of the file. */
+  tarn_status (*read)(tn_file *file, int64_t offset, void *out, size_t n_bytes, size_t *n_read,
+                      tarn_error *err);
 } tn_file_ops;
 
 struct tn_file {
   const tn_file_ops *ops;
   tarn_env *env;
-  const char *path; /* owned by the file */
-  int64_t size_bytes;
+  const char *path;   /* owned by the file */
+  int64_t size_bytes; /* when it was opened */
   _Atomic int32_t refs;
 };
 
@@ -58,12 +60,15 @@ TN_CHECKED tarn_status tn_storage_local(tarn_env *env, tn_storage **out, tarn_er
 TN_CHECKED tarn_status tn_storage_memory(tarn_env *env, tn_storage **out, tarn_error *err);
 TN_CHECKED tarn_status tn_storage_memory_put(tn_storage *storage, const char *path, tn_slice bytes,
                                              tarn_error *err);
+void tn_storage_memory_remove(tn_storage *storage, const char *path);
 
 /* For a warehouse or path with a scheme: local for none and "file"; UNSUPPORTED naming the scheme
  * otherwise. *path gets the plain path (arena). */
 TN_CHECKED tarn_status tn_storage_for_uri(tarn_env *env, tn_arena *arena, const char *uri,
                                           tn_storage **out, const char **path, tarn_error *err);
-/* The plain path of a full path as Paimon records it ("file:/a/b", "file:///a/b", "/a/b"). */
+/* The plain path of a full path as Paimon records it ("file:/a/b", "file:///a/b", "/a/b"): without
+ * doubled and trailing slashes, nothing decoded. Errors: UNSUPPORTED (another scheme, named),
+ * INVALID (empty, a host, a relative path behind a scheme). Rule: org.apache.paimon.fs.Path. */
 TN_CHECKED tarn_status tn_path_plain(tn_arena *arena, const char *path, const char **out,
                                      tarn_error *err);
 
@@ -88,16 +93,18 @@ bool tn_storage_exists(tn_storage *storage, const char *path);
 
 tn_file *tn_file_retain(tn_file *file);
 void tn_file_release(tn_file *file); /* accepts NULL */
-/* Counts into the environment's statistics. */
+/* Exactly n_bytes at offset. Counts into the environment's statistics. Errors: CORRUPT when the
+ * file is shorter (expected and found in the message), IO. */
 TN_CHECKED tarn_status tn_file_read(tn_file *file, int64_t offset, void *out, size_t n_bytes,
                                     tarn_error *err);
 
-/* Wraps a storage so that the n-th call of a kind fails with an errno, or reads are slow or short
- * (tests; fault walks). */
+/* Wraps a storage so that the n-th call fails with an errno, or reads are short (tests; fault
+ * walks). The fault must outlive the wrapper and its files; inner is retained. */
 typedef struct tn_storage_fault {
   int64_t fail_at_call; /* counts opens, infos, lists and reads from 1; 0: never */
   int os_errno;
   _Atomic int64_t calls;
+  size_t max_read_bytes; /* a read delivers no more at once; 0: no limit */
 } tn_storage_fault;
 TN_CHECKED tarn_status tn_storage_faulty(tn_storage *inner, tn_storage_fault *fault,
                                          tn_storage **out, tarn_error *err);
