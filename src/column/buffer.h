@@ -1,10 +1,12 @@
 /* buffer.h - counted byte buffers that vectors share and hand to Arrow consumers.
  *
  * A buffer is written by its maker while the count is one, then immutable. Buffers of 4 KiB and
- * more charge the budget of their environment. Freed ones are kept for reuse (a small list by
- * size class in the environment's tn_mem), so a scan whose batches are released runs without
- * asking the system for memory. Data is 64-byte aligned and has 64 readable bytes behind its size,
- * so that wide loads and stores may pass the end.
+ * more charge the budget of their environment. Freed ones are kept for reuse in a store that
+ * belongs to the environment and stays charged, so a scan whose batches are released runs without
+ * asking the system for memory; the store is emptied when memory or budget are short.
+ * Data is 64-byte aligned and has 64 bytes of slack behind its capacity that may be read and
+ * written, so that wide loads and stores may pass the end. (For wrapped memory only its owner can
+ * promise that; see tn_buffer_wrap.)
  */
 #ifndef TN_COLUMN_BUFFER_H
 #define TN_COLUMN_BUFFER_H
@@ -20,19 +22,22 @@ typedef struct tn_buffer {
   _Atomic int32_t refs;
   size_t charged_bytes;
   void (*free_data)(void *owner, uint8_t *data); /* foreign memory; NULL: ours */
-  void *owner;
+  void *owner;                                   /* ours: the next block of the store */
 } tn_buffer;
 
-/* Content is undefined; refs = 1. Errors: NOMEM, LIMIT (budget). */
+/* Content is undefined; refs = 1; the capacity may come out larger than asked for. Errors: NOMEM,
+ * LIMIT (budget). */
 TN_CHECKED tarn_status tn_buffer_create(tarn_env *env, size_t capacity, tn_buffer **out,
                                         tarn_error *err);
 TN_CHECKED tarn_status tn_buffer_create_zeroed(tarn_env *env, size_t capacity, tn_buffer **out,
                                                tarn_error *err);
-/* Around memory of somebody else: free_data(owner, data) runs when the count drops to zero. */
+/* Around memory of somebody else: free_data(owner, data) runs when the count drops to zero (NULL:
+ * nothing to do). Vectors need 64 readable bytes behind it, as behind every buffer. */
 TN_CHECKED tarn_status tn_buffer_wrap(tarn_env *env, const void *data, size_t n_bytes,
                                       void (*free_data)(void *owner, uint8_t *data), void *owner,
                                       tn_buffer **out, tarn_error *err);
-/* Grow a buffer whose count is one, keeping its first used_bytes (may move). */
+/* Grow a buffer whose count is one, keeping its first used_bytes (may move). On failure it is as it
+ * was. */
 TN_CHECKED tarn_status tn_buffer_grow(tn_buffer **buffer, size_t used_bytes, size_t capacity,
                                       tarn_error *err);
 static inline tn_buffer *tn_buffer_retain(tn_buffer *buffer) {
@@ -42,5 +47,9 @@ static inline tn_buffer *tn_buffer_retain(tn_buffer *buffer) {
   return buffer;
 }
 void tn_buffer_release(tn_buffer *buffer); /* accepts NULL; any thread */
+
+/* Give freed blocks that are kept for reuse back to the allocator and the budget. For consumers of
+ * the budget that found it short. Any thread. */
+void tn_buffers_trim(tarn_env *env);
 
 #endif

@@ -91,6 +91,8 @@ size_t tn_layout_width(tn_layout layout);
 /* Ticks a second of TIMESTAMP(precision) in its layout: 1000, 1000000 or 1000000000. */
 int64_t tn_timestamp_ticks(int32_t precision);
 
+/* ROW fields are the same when their ids are (their names, when they have no ids): a renamed field
+ * needs no cast. */
 bool tn_type_equal(const tn_type *a, const tn_type *b, bool with_nullability);
 static inline bool tn_type_is_string(const tn_type *t) {
   return t->root == TN_CHAR || t->root == TN_VARCHAR;
@@ -110,15 +112,20 @@ static inline bool tn_type_is_nested(const tn_type *t) {
  * Errors: CORRUPT (not a type), UNSUPPORTED (a type of newer Paimon, by name), LIMIT (depth). */
 TN_CHECKED tarn_status tn_type_from_json(tn_arena *arena, const tn_json *json, const char *where,
                                          tn_type *out, tarn_error *err);
+/* A field object of a schema file; every field in it, nested ones too, must have an id. */
+TN_CHECKED tarn_status tn_field_from_json(tn_arena *arena, const tn_json *json, const char *where,
+                                          tn_field *out, tarn_error *err);
 /* The SQL form: as above, and ARRAY<T>, MAP<K, V>, MULTISET<T>, ROW<a INT, b STRING>, VECTOR<T, n>.
- * Field ids of ROW are given depth-first from *next_field_id on (NULL: all -1).
- * Errors: INVALID with the position in the text. */
+ * Field ids of ROW are given depth-first from *next_field_id on, a field's own after those inside
+ * it (NULL: all -1). Errors: INVALID with the position in the text, UNSUPPORTED, LIMIT (depth). */
 TN_CHECKED tarn_status tn_type_from_sql(tn_arena *arena, const char *text, int32_t *next_field_id,
                                         tn_type *out, tarn_error *err);
 /* Append the SQL form: "STRING", "ARRAY<INT NOT NULL>", "ROW<`a` INT>", " NOT NULL" at the end. */
 TN_CHECKED tarn_status tn_type_to_sql(const tn_type *type, tn_buf *out, tarn_error *err);
 /* Append the JSON form that Java writes (compact). */
 TN_CHECKED tarn_status tn_type_to_json(const tn_type *type, tn_buf *out, tarn_error *err);
+
+TN_CHECKED tarn_status tn_field_to_json(const tn_field *field, tn_buf *out, tarn_error *err);
 
 /* A deep copy into an arena. */
 TN_CHECKED tarn_status tn_type_copy(tn_arena *arena, const tn_type *type, tn_type *out,

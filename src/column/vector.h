@@ -15,11 +15,20 @@
  *
  *   TN_VEC_DICT    codes: int32[length] into `dictionary` (a flat vector without nulls; may be
  *                  larger than what is used). `valid` counts, codes of nulls are 0.
- *   TN_VEC_VIEW    (BYTES only) views: tn_view[length], pointing into `retained` buffers.
- *   TN_VEC_CONST   one value for all rows: `constant` is a flat vector of length 1 (null or not).
+ *   TN_VEC_VIEW    (BYTES only) views: tn_view[length], pointing into `retained` buffers; nulls
+ * have length 0. Every view may be read 64 bytes past its end, as the slack of buffers allows: a
+ * view into anything else is a fault. TN_VEC_CONST   one value for all rows: `constant` is a flat
+ * vector of length 1 (null or not).
  *
  * Children of nested vectors are always flat. Whoever cannot handle an encoding calls
  * tn_vec_flatten() first. There are no slices: row 0 is the first value.
+ *
+ * The child of a MAP or MULTISET vector has the layout STRUCT and, as there is no type of its own
+ * for it, the `type` of the MAP; its children are key and value. The children of VARIANT are of
+ * type BYTES NOT NULL. Values are aligned to their width.
+ *
+ * "out" and "vec" parameters that are filled must be initialised or all zero (never raw memory):
+ * what they held is released. They are all zero after a failure.
  *
  * A vector owns references to its buffers and owns its children. Not thread-safe while written;
  * immutable vectors may be read by many threads.
@@ -73,20 +82,21 @@ typedef struct tn_dictionary {
   tn_vec values;
 } tn_dictionary;
 
-/* An empty vector: no buffers, length 0. For ROW and the like the children are made, too.
- * env is kept in no field: every call that allocates takes it. */
+/* Make raw memory an empty vector: no buffers, length 0. For ROW and the like the children are
+ * made, too. env is kept in no field: every call that allocates takes it. */
 TN_CHECKED tarn_status tn_vec_init(tarn_env *env, const tn_type *type, tn_vec *vec,
                                    tarn_error *err);
 /* Release everything; the vector is then all zero. Accepts an all-zero vector. */
 void tn_vec_reset(tarn_env *env, tn_vec *vec);
 /* Take the content of `from`, which becomes all zero. */
 void tn_vec_move(tn_vec *to, tn_vec *from);
-/* A second reference to the same content (buffers are retained, children copied likewise). */
+/* A second reference to the same content (buffers are retained, children copied likewise). `to` is
+ * raw memory. */
 TN_CHECKED tarn_status tn_vec_share(tarn_env *env, const tn_vec *from, tn_vec *to, tarn_error *err);
 
-/* Give a flat vector fresh buffers for `length` rows: values (fixed layouts, BIT), offsets (BYTES,
- * LIST; offsets[0] = 0). No valid bitmap. BYTES also get `n_bytes` of value space. Children are
- * left alone. Previous buffers are released. */
+/* Give an initialised vector fresh buffers for `length` rows, flat: values (fixed layouts, BIT),
+ * offsets (BYTES, LIST; offsets[0] = 0). No valid bitmap. BYTES also get `n_bytes` of value space.
+ * Children are left alone. Previous buffers are released. */
 TN_CHECKED tarn_status tn_vec_alloc(tarn_env *env, tn_vec *vec, int64_t length, size_t n_bytes,
                                     tarn_error *err);
 /* Give it a valid bitmap with all bits set (or cleared). */
@@ -101,10 +111,10 @@ TN_CHECKED tarn_status tn_vec_init_dict(tarn_env *env, const tn_type *type, int6
                                         tn_dictionary *dictionary, tn_vec *vec, tarn_error *err);
 TN_CHECKED tarn_status tn_vec_init_views(tarn_env *env, const tn_type *type, int64_t length,
                                          tn_vec *vec, tarn_error *err);
-/* `constant` is moved in. */
+/* `constant` is moved in, on failure released. */
 TN_CHECKED tarn_status tn_vec_init_const(tarn_env *env, const tn_type *type, int64_t length,
                                          tn_vec *constant, tn_vec *vec, tarn_error *err);
-/* `flat` is moved in; refs = 1. */
+/* `flat` is moved in, on failure released; refs = 1. */
 TN_CHECKED tarn_status tn_dictionary_create(tarn_env *env, tn_vec *flat, tn_dictionary **out,
                                             tarn_error *err);
 tn_dictionary *tn_dictionary_retain(tn_dictionary *dictionary);
@@ -140,7 +150,8 @@ TN_CHECKED tarn_status tn_vec_take(tarn_env *env, const tn_vec *source, const ui
 /* The rows [begin, begin + n) of one source, flat. */
 TN_CHECKED tarn_status tn_vec_copy_range(tarn_env *env, const tn_vec *source, int64_t begin,
                                          int64_t n, tn_vec *out, tarn_error *err);
-/* Bytes of value data the rows would take: to keep a batch below 2 GiB of offsets. */
+/* Bytes of value data the rows would take, each list element counted as one more: no offset of the
+ * gathered vector is larger. To keep a batch below 2 GiB of offsets. */
 int64_t tn_vec_gather_bytes(const tn_vec *const *sources, const tn_row_ref *refs, int64_t n);
 
 /* Check offsets, lengths and validity of a vector that came from outside; CORRUPT otherwise. */
@@ -158,6 +169,7 @@ typedef struct tn_batch {
       first_position; /* of row 0 in its physical file; rows are contiguous there. -1: no file */
 } tn_batch;
 
+/* Into raw memory: no rows, first_position -1. */
 TN_CHECKED tarn_status tn_batch_init(tarn_env *env, const tn_field *fields, int32_t n_columns,
                                      tn_batch *batch, tarn_error *err);
 void tn_batch_reset(tarn_env *env, tn_batch *batch); /* all zero afterwards */
