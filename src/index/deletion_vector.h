@@ -36,9 +36,9 @@ int64_t tn_dv_cardinality(const tn_dv *dv);
 bool tn_dv_contains(const tn_dv *dv, int64_t position);
 /* Clear the bits of deleted rows: bit i of `selected` is position first + i. */
 void tn_dv_apply(const tn_dv *dv, int64_t first, int64_t n_rows, uint8_t *selected);
-/* Deleted rows in [begin, end). */
+/* Deleted rows in [begin, end); 0 <= begin. */
 int64_t tn_dv_count(const tn_dv *dv, int64_t begin, int64_t end);
-/* Call visit for each position, ascending (inspect). */
+/* Call visit for each position, ascending, until it returns false (inspect). */
 void tn_dv_each(const tn_dv *dv, bool (*visit)(void *ctx, int64_t position), void *ctx);
 int32_t tn_dv_version(const tn_dv *dv); /* 1 or 2 */
 
