@@ -15,6 +15,9 @@
 #include "model/snapshot.h"
 #include "model/table.h"
 
+/* No arena of a plan grows beyond this. */
+#define TN_PLAN_ARENA_BYTES ((size_t)32 << 30)
+
 typedef struct tn_plan tn_plan;
 
 /* DataSplit: whole files of one bucket that are read together. */
@@ -33,11 +36,13 @@ typedef struct tn_split {
   bool is_raw_convertible;
 } tn_split;
 
-/* What planning looked at; for explain. */
+/* What planning looked at; for explain. What is hidden is counted in the partitions and buckets
+ * that the predicate leaves; in full only with tn_scan.keeps_stats, as planning for reading may
+ * skip manifests that hold nothing visible. */
 typedef struct tn_plan_stats {
   int64_t manifests_total, manifests_read;
   int64_t files_total;          /* live files of the snapshot, before any filter */
-  int64_t files_pruned;         /* by partition, bucket and statistics */
+  int64_t files_pruned;         /* by partition, bucket, statistics and limit */
   int64_t files_hidden_level_0; /* not visible yet: they wait for a compaction */
   int64_t rows_hidden_level_0;
   int64_t files_hidden_postpone; /* in bucket-postpone */
@@ -48,6 +53,8 @@ struct tn_plan {
   _Atomic int32_t refs;
   tarn_env *env;
   tn_arena arena;
+  tn_arena *parts; /* further arenas that splits point into; as many as threads read manifests */
+  int32_t n_parts;
   tn_table *table; /* retained; NULL for decoded splits */
   bool has_snapshot;
   tn_snapshot snapshot; /* texts in the arena */
@@ -93,9 +100,11 @@ TN_CHECKED tarn_status tn_split_to_json(const tn_table *table, const tn_split *s
 /* Live partitions of a snapshot, from manifests alone (spec: scan-plan, 9 "Partition listing"). */
 typedef struct tn_partition_info {
   tn_slice partition;
-  int64_t row_count, file_size, file_count, last_creation_ms;
-  int32_t total_buckets;
+  int64_t row_count, file_size, file_count;
+  int64_t last_creation_ms; /* of its newest file: the writer's local wall clock, as if UTC */
+  int32_t total_buckets;    /* of its newest entry */
 } tn_partition_info;
+/* In order of their first file; level 0 and bucket-postpone count. */
 TN_CHECKED tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_info **out,
                                           int32_t *n_out, tarn_error *err);
 

@@ -1,0 +1,392 @@
+/* packing.c - sections of overlapping key ranges, and ordered bin packing. */
+#include "plan/packing.h"
+
+#include "base/checked.h"
+#include "plan/plan_internal.h"
+#include "plan/sort.h"
+
+/* What is packed: a run of files that stay together. */
+typedef struct pack_item {
+  int64_t begin, end; /* in the list of files */
+  int64_t weight;
+} pack_item;
+
+static int64_t add_capped(int64_t a, int64_t b) {
+  int64_t sum;
+  return tn_add_i64(a, b, &sum) ? sum : (a < 0 ? INT64_MIN : INT64_MAX);
+}
+
+static int64_t at_least(int64_t a, int64_t least) {
+  return a > least ? a : least;
+}
+
+bool tn_group_never_overlaps(const tn_file_group *group) {
+  for (int64_t i = 0; group->n_files > 1 && i < group->n_files; i++) {
+    if (group->files[i]->level == 0 || group->files[i]->level != group->files[0]->level) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Old writers did not count deletions: taken as none (as in Java; the reader then merges). */
+static bool has_deletes(const tn_scan_entry *e) {
+  return e->has_delete_row_count && e->delete_row_count != 0;
+}
+
+/* Ordered packing: a bin is closed when the next item would pass the target. An item beyond the
+ * target has a bin of its own; equality still fits. */
+static tarn_status pack_ordered(const tn_table *table, const tn_scan_entry **files,
+                                const pack_item *items, int64_t n_items, tn_arena *arena,
+                                tn_packs *out, tarn_error *err) {
+  int64_t target = table->facts.split_target_bytes, weight = 0, begin = 0;
+  int64_t count = 0;
+  out->items = tn_arena_calloc(arena, (size_t)n_items + 1, sizeof(*out->items));
+  if (out->items == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i <= n_items; i++) {
+    bool is_full = i < n_items && add_capped(weight, items[i].weight) > target;
+    if (i > begin && (i == n_items || is_full)) {
+      int64_t n = items[i - 1].end - items[begin].begin;
+      if (n > INT32_MAX || count >= INT32_MAX) {
+        return tn_fail(err, TARN_E_LIMIT, "more than %d files in a split", INT32_MAX);
+      }
+      out->items[count].files = files + items[begin].begin;
+      out->items[count++].n_files = (int32_t)n;
+      begin = i;
+      weight = 0;
+    }
+    if (i < n_items) {
+      weight = add_capped(weight, items[i].weight);
+    }
+  }
+  out->count = (int32_t)count;
+  return TARN_OK;
+}
+
+/* Every file by itself; all splits are raw. */
+static tarn_status pack_files(const tn_table *table, const tn_scan_entry **files, int64_t n,
+                              tn_arena *arena, tn_packs *out, tarn_error *err) {
+  pack_item *items = tn_arena_alloc(arena, ((size_t)n + 1) * sizeof(*items));
+  if (items == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    items[i].begin = i;
+    items[i].end = i + 1;
+    items[i].weight = at_least(files[i]->file_size, table->facts.split_open_cost_bytes);
+  }
+  TN_TRY(pack_ordered(table, files, items, n, arena, out, err));
+  for (int32_t i = 0; i < out->count; i++) {
+    out->items[i].is_raw_convertible = true;
+  }
+  return TARN_OK;
+}
+
+static int by_min_sequence(void *ctx, const void *a, const void *b) {
+  int64_t x = ((const tn_scan_entry *)a)->min_sequence;
+  int64_t y = ((const tn_scan_entry *)b)->min_sequence;
+  (void)ctx;
+  return (x > y) - (x < y);
+}
+
+static tarn_status pack_append(const tn_table *table, tn_file_group *group, tn_arena *arena,
+                               tn_packs *out, tarn_error *err) {
+  const void **scratch = tn_arena_alloc(arena, ((size_t)group->n_files + 1) * sizeof(*scratch));
+  if (scratch == NULL) {
+    return tn_oom(err);
+  }
+  tn_sort_stable((const void **)group->files, scratch, group->n_files, by_min_sequence, NULL);
+  return pack_files(table, group->files, group->n_files, arena, out, err);
+}
+
+/* ----------------------------------------------------------------- sections */
+
+/* A file with its key range. */
+typedef struct keyed_file {
+  const tn_scan_entry *entry;
+  const tn_datum *min, *max;
+  struct keyed_file *next; /* of its sorted run */
+} keyed_file;
+
+/* Files of ascending, disjoint key ranges. */
+typedef struct sorted_run {
+  keyed_file *first, *last;
+} sorted_run;
+
+static int compare_keys(const tn_schema *schema, const tn_datum *a, const tn_datum *b) {
+  for (int32_t i = 0; i < schema->n_key_columns; i++) {
+    int c = (int)b[i].is_null - (int)a[i].is_null;
+    if (c == 0 && !a[i].is_null) {
+      c = tn_datum_compare_key(&schema->fields[schema->key_columns[i]].type, &a[i], &b[i]);
+    }
+    if (c != 0) {
+      return c;
+    }
+  }
+  return 0;
+}
+
+static int by_key_range(void *ctx, const void *a, const void *b) {
+  const keyed_file *x = a, *y = b;
+  int c = compare_keys(ctx, x->min, y->min);
+  return c != 0 ? c : compare_keys(ctx, x->max, y->max);
+}
+
+static tarn_status decode_key(const tn_schema *schema, tn_slice bytes, const tn_scan_entry *entry,
+                              tn_datum *out, tarn_error *err) {
+  tn_binary_row row;
+  TN_TRY(tn_binary_row_decode(bytes, "key of a data file", &row, err));
+  if (row.arity != schema->n_key_columns) {
+    return tn_fail(err, TARN_E_CORRUPT, "data file %.*s: a key of %d columns, expected %d",
+                   (int)entry->file_name_len, (const char *)entry->file_name, (int)row.arity,
+                   (int)schema->n_key_columns);
+  }
+  for (int32_t i = 0; i < schema->n_key_columns; i++) {
+    TN_TRY(tn_binary_row_get(&row, i, &schema->fields[schema->key_columns[i]].type, &out[i], err));
+  }
+  return TARN_OK;
+}
+
+static tarn_status key_files(const tn_schema *schema, const tn_file_group *group, tn_arena *arena,
+                             keyed_file ***out, tarn_error *err) {
+  size_t n = (size_t)group->n_files, width = (size_t)schema->n_key_columns, n_datums;
+  keyed_file *files = tn_arena_calloc(arena, n + 1, sizeof(*files));
+  keyed_file **order = tn_arena_calloc(arena, n + 1, sizeof(*order));
+  tn_datum *datums = tn_mul_size(n, 2 * width, &n_datums) ? tn_datums_alloc(arena, n_datums) : NULL;
+  if (files == NULL || order == NULL || datums == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const tn_scan_entry *e = group->files[i];
+    tn_datum *min = datums + 2 * width * i, *max = min + width;
+    TN_TRY(decode_key(schema, tn_slice_of(e->min_key, e->min_key_len), e, min, err));
+    TN_TRY(decode_key(schema, tn_slice_of(e->max_key, e->max_key_len), e, max, err));
+    files[i] = (keyed_file){e, min, max, NULL};
+    order[i] = &files[i];
+  }
+  *out = order;
+  return TARN_OK;
+}
+
+/* A binary heap of runs by the greatest key of each; steps as java.util.PriorityQueue takes them,
+ * so that runs come out in the same order. */
+static void heap_offer(const tn_schema *schema, sorted_run **heap, int64_t n, sorted_run *run) {
+  int64_t k = n;
+  while (k > 0) {
+    int64_t parent = (k - 1) / 2;
+    if (compare_keys(schema, run->last->max, heap[parent]->last->max) >= 0) {
+      break;
+    }
+    heap[k] = heap[parent];
+    k = parent;
+  }
+  heap[k] = run;
+}
+
+static sorted_run *heap_poll(const tn_schema *schema, sorted_run **heap, int64_t n) {
+  sorted_run *top = heap[0], *last = heap[n - 1];
+  int64_t k = 0, size = n - 1;
+  while (k < size / 2) {
+    int64_t child = 2 * k + 1;
+    if (child + 1 < size &&
+        compare_keys(schema, heap[child]->last->max, heap[child + 1]->last->max) > 0) {
+      child++;
+    }
+    if (compare_keys(schema, last->last->max, heap[child]->last->max) <= 0) {
+      break;
+    }
+    heap[k] = heap[child];
+    k = child;
+  }
+  heap[k] = last;
+  return top;
+}
+
+/* The files of one section, sorted run after sorted run, into `out`. */
+static void lay_out_section(const tn_schema *schema, keyed_file **files, int64_t n,
+                            sorted_run *runs, sorted_run **heap, const tn_scan_entry **out) {
+  int64_t n_runs = 0, n_heap = 0;
+  for (int64_t i = 0; i < n; i++) {
+    keyed_file *file = files[i];
+    sorted_run *top = n_heap > 0 ? heap_poll(schema, heap, n_heap) : NULL;
+    if (top != NULL) {
+      n_heap--;
+    }
+    if (top != NULL && compare_keys(schema, file->min, top->last->max) > 0) {
+      top->last->next = file;
+      top->last = file;
+    } else {
+      runs[n_runs] = (sorted_run){file, file};
+      heap_offer(schema, heap, n_heap++, &runs[n_runs++]);
+    }
+    if (top != NULL) {
+      heap_offer(schema, heap, n_heap++, top);
+    }
+  }
+  for (int64_t r = 0; r < n_heap; r++) {
+    for (const keyed_file *f = heap[r]->first; f != NULL; f = f->next) {
+      *out++ = f->entry;
+    }
+  }
+}
+
+static tarn_status pack_sections(const tn_table *table, tn_file_group *group, tn_arena *arena,
+                                 tn_packs *out, tarn_error *err) {
+  tn_schema *schema = table->schema;
+  size_t n = (size_t)group->n_files;
+  keyed_file **files = NULL;
+  pack_item *items = tn_arena_alloc(arena, (n + 1) * sizeof(*items));
+  sorted_run *runs = tn_arena_alloc(arena, (n + 1) * sizeof(*runs));
+  sorted_run **heap = tn_arena_alloc(arena, (n + 1) * sizeof(*heap));
+  const void **scratch = tn_arena_alloc(arena, (n + 1) * sizeof(*scratch));
+  int64_t n_items = 0, begin = 0, size = 0;
+  const tn_datum *bound = NULL;
+  if (items == NULL || runs == NULL || heap == NULL || scratch == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(key_files(schema, group, arena, &files, err));
+  tn_sort_stable((const void **)files, scratch, (int64_t)n, by_key_range, schema);
+  for (int64_t i = 0; i <= (int64_t)n; i++) {
+    if (i > begin && (i == (int64_t)n || compare_keys(schema, files[i]->min, bound) > 0)) {
+      items[n_items++] = (pack_item){begin, i, at_least(size, table->facts.split_open_cost_bytes)};
+      lay_out_section(schema, files + begin, i - begin, runs, heap, group->files + begin);
+      begin = i;
+      size = 0;
+      bound = NULL;
+    }
+    if (i < (int64_t)n) {
+      size = add_capped(size, files[i]->entry->file_size);
+      if (bound == NULL || compare_keys(schema, files[i]->max, bound) > 0) {
+        bound = files[i]->max;
+      }
+    }
+  }
+  TN_TRY(pack_ordered(table, group->files, items, n_items, arena, out, err));
+  for (int32_t i = 0; i < out->count; i++) {
+    tn_pack *pack = &out->items[i];
+    pack->is_raw_convertible = pack->n_files == 1 && !has_deletes(pack->files[0]);
+  }
+  return TARN_OK;
+}
+
+static tarn_status pack_merge_tree(const tn_table *table, tn_file_group *group, tn_arena *arena,
+                                   tn_packs *out, tarn_error *err) {
+  bool is_raw = true, is_one_level = true;
+  for (int64_t i = 0; i < group->n_files; i++) {
+    is_raw = is_raw && group->files[i]->level != 0 && !has_deletes(group->files[i]);
+    is_one_level = is_one_level && group->files[i]->level == group->files[0]->level;
+  }
+  if (is_raw && (table->facts.deletion_vectors ||
+                 table->facts.merge_engine == TN_ENGINE_FIRST_ROW || is_one_level)) {
+    return pack_files(table, group->files, group->n_files, arena, out, err);
+  }
+  return pack_sections(table, group, arena, out, err);
+}
+
+/* ----------------------------------------------------------- data evolution */
+
+static int64_t first_row_id(const tn_scan_entry *e) {
+  return e->rest != NULL && e->rest->has_first_row_id ? e->rest->first_row_id : -1;
+}
+
+static int64_t last_row_id(const tn_scan_entry *e) {
+  int64_t first = first_row_id(e);
+  return first < 0 ? -1 : add_capped(first, e->row_count - 1);
+}
+
+static int by_row_ids(void *ctx, const void *a, const void *b) {
+  int64_t x = first_row_id(a), y = first_row_id(b);
+  (void)ctx;
+  if (x == y) {
+    x = last_row_id(a);
+    y = last_row_id(b);
+  }
+  return (x > y) - (x < y);
+}
+
+/* Entries of one array in their order there: by address in the list of the group. */
+typedef struct placed_file {
+  const tn_scan_entry *entry;
+  int64_t place;
+} placed_file;
+
+static int by_placed_row_ids(void *ctx, const void *a, const void *b) {
+  return by_row_ids(ctx, ((const placed_file *)a)->entry, ((const placed_file *)b)->entry);
+}
+
+static int by_place(void *ctx, const void *a, const void *b) {
+  int64_t x = ((const placed_file *)a)->place, y = ((const placed_file *)b)->place;
+  (void)ctx;
+  return (x > y) - (x < y);
+}
+
+static bool is_blob(const tn_scan_entry *e) {
+  return e->file_name_len >= 5 && memcmp(e->file_name + e->file_name_len - 5, ".blob", 5) == 0;
+}
+
+/* Files that hold columns of the same rows stay together; their columns are put side by side. */
+static tarn_status pack_evolution(const tn_table *table, tn_file_group *group, tn_arena *arena,
+                                  tn_packs *out, tarn_error *err) {
+  size_t n = (size_t)group->n_files;
+  int64_t open_cost = table->facts.split_open_cost_bytes, n_items = 0, begin = 0, end = -1,
+          size = 0;
+  placed_file *placed = tn_arena_alloc(arena, (n + 1) * sizeof(*placed));
+  const void **order = tn_arena_alloc(arena, (n + 1) * sizeof(*order));
+  const void **scratch = tn_arena_alloc(arena, (n + 1) * sizeof(*scratch));
+  pack_item *items = tn_arena_alloc(arena, (n + 1) * sizeof(*items));
+  if (placed == NULL || order == NULL || scratch == NULL || items == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < n; i++) {
+    placed[i] = (placed_file){group->files[i], (int64_t)i};
+    order[i] = &placed[i];
+  }
+  tn_sort_stable(order, scratch, (int64_t)n, by_placed_row_ids, NULL);
+  for (int64_t i = 0; i <= (int64_t)n; i++) {
+    const tn_scan_entry *e = i < (int64_t)n ? ((const placed_file *)order[i])->entry : NULL;
+    bool is_apart = e == NULL || first_row_id(e) < 0 || first_row_id(e) > end;
+    if (i > begin && is_apart) {
+      tn_sort_stable(order + begin, scratch, i - begin, by_place, NULL);
+      items[n_items++] = (pack_item){begin, i, at_least(size, open_cost)};
+      begin = i;
+      size = 0;
+      end = -1;
+    }
+    if (e != NULL) {
+      size = add_capped(size, is_blob(e) ? open_cost : e->file_size);
+      end = at_least(end, last_row_id(e));
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    group->files[i] = ((const placed_file *)order[i])->entry;
+  }
+  TN_TRY(pack_ordered(table, group->files, items, n_items, arena, out, err));
+  // Raw where every item of a bin is a single file: walk bins and items side by side.
+  for (int64_t i = 0, bin = 0; i < n_items; bin++) {
+    const tn_pack *pack = &out->items[bin];
+    bool is_raw = true;
+    for (int64_t left = pack->n_files; left > 0; i++) {
+      is_raw = is_raw && items[i].end - items[i].begin == 1;
+      left -= items[i].end - items[i].begin;
+    }
+    out->items[bin].is_raw_convertible = is_raw;
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_pack_group(const tn_table *table, tn_file_group *group, tn_arena *arena,
+                          tn_packs *out, tarn_error *err) {
+  memset(out, 0, sizeof(*out));
+  if (group->n_files == 0) {
+    return TARN_OK;
+  }
+  if (table->facts.data_evolution) {
+    return pack_evolution(table, group, arena, out, err);
+  }
+  if (table->facts.has_primary_key) {
+    return pack_merge_tree(table, group, arena, out, err);
+  }
+  return pack_append(table, group, arena, out, err);
+}

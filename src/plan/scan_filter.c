@@ -1,0 +1,402 @@
+/* scan_filter.c - a predicate against partitions and statistics. */
+#include "plan/scan_filter.h"
+
+#include <math.h>
+
+/* ---------------------------------------------------------------- splitting */
+
+static bool is_partition_field(void *ctx, int32_t field_id) {
+  const tn_schema *schema = ctx;
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    if (schema->fields[schema->partition_columns[i]].id == field_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_key_field(void *ctx, int32_t field_id) {
+  const tn_schema *schema = ctx;
+  for (int32_t i = 0; i < schema->n_key_columns; i++) {
+    if (schema->fields[schema->key_columns[i]].id == field_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static tarn_status join(tn_arena *arena, const tn_pred *const *parts, int32_t n_parts,
+                        const tn_pred **out, tarn_error *err) {
+  *out = NULL;
+  if (n_parts > 0) {
+    *out = n_parts == 1 ? parts[0] : tn_pred_compound(arena, TN_PRED_AND, parts, n_parts);
+    return *out != NULL ? TARN_OK : tn_oom(err);
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_scan_filter_init(tn_scan_filter *filter, tn_table *table, const tn_pred *predicate,
+                                tn_arena *arena, tarn_error *err) {
+  const tn_pred **parts = NULL, **of_partition, **of_value, **of_key;
+  int32_t n_parts = 0, n_partition = 0, n_value = 0, n_key = 0;
+  memset(filter, 0, sizeof(*filter));
+  filter->table = table;
+  TN_TRY(tn_bucket_filter_init(&filter->buckets, table, predicate, arena, err));
+  if (predicate == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_pred_split_and(arena, predicate, &parts, &n_parts, err));
+  of_partition = tn_arena_calloc(arena, (size_t)n_parts + 1, sizeof(*of_partition));
+  of_value = tn_arena_calloc(arena, (size_t)n_parts + 1, sizeof(*of_value));
+  of_key = tn_arena_calloc(arena, (size_t)n_parts + 1, sizeof(*of_key));
+  if (of_partition == NULL || of_value == NULL || of_key == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < n_parts; i++) {
+    if (parts[i]->op == TN_PRED_TRUE) {
+      continue;
+    }
+    // A constant FALSE uses no column at all and so drops every partition.
+    if (tn_pred_only_uses(parts[i], is_partition_field, table->schema)) {
+      of_partition[n_partition++] = parts[i];
+      continue;
+    }
+    of_value[n_value++] = parts[i];
+    if (table->facts.has_primary_key && tn_pred_only_uses(parts[i], is_key_field, table->schema)) {
+      of_key[n_key++] = parts[i];
+    }
+  }
+  TN_TRY(join(arena, of_partition, n_partition, &filter->partition, err));
+  TN_TRY(join(arena, of_value, n_value, &filter->value, err));
+  return join(arena, of_key, n_key, &filter->key, err);
+}
+
+/* --------------------------------------------------------------- statistics */
+
+/* The bounds of a FLOAT or DOUBLE column that are safe under the order of filters (NaN greatest,
+ * -0.0 < 0.0): a NaN bound tells nothing, an ORC bound leaves NaN values out, and either zero may
+ * stand for both (spec: datafiles, 6 "Float columns"). */
+static void widen_floats(tn_stat *stat, bool is_orc) {
+  if (isnan(stat->min.v.f64)) {
+    stat->has_bounds = false;
+    return;
+  }
+  if (stat->min.v.f64 == 0) {
+    stat->min.v.f64 = -0.0;
+  }
+  if (is_orc) {
+    stat->max.v.f64 = (double)NAN;
+  } else if (stat->max.v.f64 == 0) {
+    stat->max.v.f64 = 0.0;
+  }
+}
+
+/* Statistics of one column, at its position in rows of minima and maxima. */
+typedef struct stat_rows {
+  const tn_simple_stats *stats;
+  int64_t row_count;
+  int32_t n_columns; /* that the rows must have */
+  bool is_orc;
+  bool is_decoded, is_usable;
+  tn_binary_row min, max;
+} stat_rows;
+
+static tarn_status decode_rows(stat_rows *rows, tarn_error *err) {
+  rows->is_decoded = true;
+  TN_TRY(tn_binary_row_decode(rows->stats->min_values, "_MIN_VALUES", &rows->min, err));
+  TN_TRY(tn_binary_row_decode(rows->stats->max_values, "_MAX_VALUES", &rows->max, err));
+  // A row of another width belongs to other columns than these: unknown.
+  rows->is_usable = rows->min.arity == rows->n_columns && rows->max.arity == rows->n_columns;
+  return TARN_OK;
+}
+
+static tarn_status stat_at(stat_rows *rows, int32_t position, const tn_type *type, tn_stat *out,
+                           bool *is_known, tarn_error *err) {
+  const tn_record_array *counts = &rows->stats->null_counts;
+  *is_known = false;
+  if (!rows->is_decoded) {
+    TN_TRY(decode_rows(rows, err));
+  }
+  if (!rows->is_usable || position < 0 || position >= rows->n_columns) {
+    return TARN_OK;
+  }
+  memset(out, 0, sizeof(*out));
+  out->row_count = rows->row_count;
+  out->null_count = -1;
+  if (position < counts->count && ((const int64_t *)counts->items)[position] >= 0) {
+    out->null_count = ((const int64_t *)counts->items)[position];
+  }
+  *is_known = true;
+  // Nested types and VARIANT never have bounds.
+  if (!tn_type_is_nested(type) && type->root != TN_VARIANT && type->root != TN_VECTOR &&
+      !tn_binary_row_is_null(&rows->min, position) &&
+      !tn_binary_row_is_null(&rows->max, position)) {
+    TN_TRY(tn_binary_row_get(&rows->min, position, type, &out->min, err));
+    TN_TRY(tn_binary_row_get(&rows->max, position, type, &out->max, err));
+    out->has_bounds = true;
+  }
+  if (out->has_bounds && (type->root == TN_FLOAT || type->root == TN_DOUBLE)) {
+    widen_floats(out, rows->is_orc);
+  }
+  // ORC gives the bounds of CHAR with the blanks that fill it up.
+  if (type->root == TN_CHAR && rows->is_orc) {
+    out->has_bounds = false;
+  }
+  return TARN_OK;
+}
+
+/* --------------------------------------------------------------- partitions */
+
+typedef struct partition_stats {
+  const tn_schema *schema;
+  stat_rows rows;
+} partition_stats;
+
+static int32_t partition_position(const tn_schema *schema, int32_t field_id) {
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    if (schema->fields[schema->partition_columns[i]].id == field_id) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+static tarn_status get_partition_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                      tarn_error *err) {
+  partition_stats *p = ctx;
+  int32_t i = partition_position(p->schema, leaf->field_id);
+  *is_known = false;
+  if (i < 0 || leaf->n_path > 0) {
+    return TARN_OK;
+  }
+  return stat_at(&p->rows, i, &p->schema->fields[p->schema->partition_columns[i]].type, out,
+                 is_known, err);
+}
+
+tarn_status tn_scan_filter_manifest(const tn_scan_filter *filter, const tn_manifest_file *manifest,
+                                    bool *out, tarn_error *err) {
+  const tn_schema *schema = filter->table->schema;
+  partition_stats ctx = {.schema = schema};
+  int64_t n_rows;
+  *out = true;
+  if (filter->partition == NULL) {
+    return TARN_OK;
+  }
+  if (schema->n_partition_keys == 0) {
+    return tn_pred_may_match(filter->partition, get_partition_stat, &ctx, out, err);
+  }
+  ctx.rows.stats = &manifest->partition_stats;
+  ctx.rows.n_columns = schema->n_partition_keys;
+  if (__builtin_add_overflow(manifest->n_added, manifest->n_deleted, &n_rows)) {
+    return TARN_OK;
+  }
+  ctx.rows.row_count = n_rows;
+  return tn_pred_may_match(filter->partition, get_partition_stat, &ctx, out, err);
+}
+
+typedef struct partition_row {
+  const tn_schema *schema;
+  const tn_datum *values;
+} partition_row;
+
+static tarn_status get_partition_value(void *ctx, const tn_pred *leaf, tn_datum *out,
+                                       tarn_error *err) {
+  const partition_row *row = ctx;
+  int32_t i = partition_position(row->schema, leaf->field_id);
+  if (i < 0) {
+    return TN_BUG(err, "a partition filter on a column that is no partition column");
+  }
+  *out = row->values[i];
+  return TARN_OK;
+}
+
+tarn_status tn_scan_filter_partition(const tn_scan_filter *filter, const tn_datum *values,
+                                     bool *out, tarn_error *err) {
+  partition_row ctx = {filter->table->schema, values};
+  *out = true;
+  if (filter->partition == NULL) {
+    return TARN_OK;
+  }
+  return tn_pred_test(filter->partition, get_partition_value, &ctx, out, err);
+}
+
+/* ---------------------------------------------------- files, schema by schema */
+
+void tn_filter_memo_init(tn_filter_memo *memo, const tn_scan_filter *filter, tn_arena *arena) {
+  memo->filter = filter;
+  memo->arena = arena;
+  memo->schemas = NULL;
+}
+
+void tn_filter_memo_reset(tn_filter_memo *memo) {
+  for (tn_file_schema *s = memo->schemas; s != NULL; s = s->next) {
+    tn_schema_release(s->schema);
+  }
+  memo->schemas = NULL;
+}
+
+/* Hashes of rows that an older schema wrote are those of the older types. */
+static bool has_bucket_types(const tn_table *table, const tn_schema *old) {
+  for (int32_t i = 0; i < table->facts.n_bucket_columns; i++) {
+    const tn_field *field = &table->schema->fields[table->facts.bucket_columns[i]];
+    int32_t at = tn_fields_find_id(old->fields, old->n_fields, field->id);
+    if (at < 0 || !tn_type_equal(&old->fields[at].type, &field->type, false)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static tarn_status load_schema(tn_filter_memo *memo, int64_t id, tn_file_schema *s,
+                               tarn_error *err) {
+  const tn_scan_filter *filter = memo->filter;
+  tn_table *table = filter->table;
+  s->id = id;
+  s->value = filter->value;
+  s->key = filter->key;
+  s->prunes_buckets = true;
+  if (id == table->schema->id) {
+    s->schema = tn_schema_retain(table->schema);
+    return TARN_OK;
+  }
+  TN_TRY(tn_table_schema(table, id, &s->schema, err));
+  s->prunes_buckets = has_bucket_types(table, s->schema);
+  if (filter->value != NULL) {
+    TN_TRY(tn_pred_devolve(memo->arena, filter->value, s->schema->fields, s->schema->n_fields,
+                           &s->value, err));
+  }
+  if (filter->key != NULL) {
+    TN_TRY(tn_pred_devolve(memo->arena, filter->key, s->schema->fields, s->schema->n_fields,
+                           &s->key, err));
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_filter_memo_schema(tn_filter_memo *memo, int64_t id, tn_file_schema **out,
+                                  tarn_error *err) {
+  tn_file_schema **at = &memo->schemas, *s;
+  tarn_status st;
+  while (*at != NULL && (*at)->id != id) {
+    at = &(*at)->next;
+  }
+  s = *at;
+  if (s != NULL) {
+    *at = s->next;
+  } else {
+    s = tn_arena_calloc(memo->arena, 1, sizeof(*s));
+    if (s == NULL) {
+      return tn_oom(err);
+    }
+    st = load_schema(memo, id, s, err);
+    if (st != TARN_OK) {
+      tn_schema_release(s->schema);
+      return st;
+    }
+  }
+  s->next = memo->schemas;
+  memo->schemas = s;
+  *out = s;
+  return TARN_OK;
+}
+
+typedef struct file_stats {
+  const tn_schema *schema;      /* of the file */
+  const tn_record_array *names; /* the columns the rows have; NULL: all of the schema */
+  stat_rows rows;
+} file_stats;
+
+static bool name_is(const tn_record_array *names, int32_t i, tn_slice name) {
+  return tn_slice_equal(((const tn_slice *)names->items)[i], name);
+}
+
+/* Dense rows keep the order of columns, so that a name is at or before its column's position. */
+static int32_t find_name(const tn_record_array *names, int32_t column, tn_slice name) {
+  int32_t count = (int32_t)names->count;
+  int32_t from = column < count ? column : count - 1;
+  for (int32_t i = from; i >= 0; i--) {
+    if (name_is(names, i, name)) {
+      return i;
+    }
+  }
+  for (int32_t i = from + 1; i < count; i++) {
+    if (name_is(names, i, name)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+static tarn_status get_value_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                  tarn_error *err) {
+  file_stats *f = ctx;
+  int32_t column = tn_fields_find_id(f->schema->fields, f->schema->n_fields, leaf->field_id);
+  int32_t position = column;
+  *is_known = false;
+  if (column < 0 || leaf->n_path > 0) {
+    return TARN_OK;
+  }
+  if (f->names != NULL) {
+    position = find_name(f->names, column, tn_slice_text(f->schema->fields[column].name));
+  }
+  return stat_at(&f->rows, position, &f->schema->fields[column].type, out, is_known, err);
+}
+
+static tarn_status get_key_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                tarn_error *err) {
+  file_stats *f = ctx;
+  *is_known = false;
+  for (int32_t i = 0; i < f->schema->n_key_columns && leaf->n_path == 0; i++) {
+    const tn_field *field = &f->schema->fields[f->schema->key_columns[i]];
+    if (field->id == leaf->field_id) {
+      return stat_at(&f->rows, i, &field->type, out, is_known, err);
+    }
+  }
+  return TARN_OK;
+}
+
+static bool is_orc(tn_slice name) {
+  return name.len >= 4 && memcmp(name.data + name.len - 4, ".orc", 4) == 0;
+}
+
+tarn_status tn_scan_filter_key(tn_filter_memo *memo, const tn_data_file *file, bool *out,
+                               tarn_error *err) {
+  tn_file_schema *s;
+  *out = true;
+  if (memo->filter->key == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_filter_memo_schema(memo, file->schema_id, &s, err));
+  if (s->key == NULL) {
+    return TARN_OK;
+  }
+  file_stats ctx = {.schema = s->schema};
+  ctx.rows.stats = &file->key_stats;
+  ctx.rows.row_count = file->row_count;
+  ctx.rows.n_columns = s->schema->n_key_columns;
+  ctx.rows.is_orc = is_orc(file->file_name);
+  return tn_pred_may_match(s->key, get_key_stat, &ctx, out, err);
+}
+
+tarn_status tn_scan_filter_value(tn_filter_memo *memo, const tn_data_file *file, bool *out,
+                                 tarn_error *err) {
+  tn_file_schema *s;
+  *out = true;
+  if (memo->filter->value == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_filter_memo_schema(memo, file->schema_id, &s, err));
+  if (s->value == NULL) {
+    return TARN_OK;
+  }
+  file_stats ctx = {.schema = s->schema};
+  if (file->has_value_stats_cols) {
+    ctx.names = &file->value_stats_cols;
+  } else if (file->has_write_cols) {
+    ctx.names = &file->write_cols;
+  }
+  ctx.rows.stats = &file->value_stats;
+  ctx.rows.row_count = file->row_count;
+  ctx.rows.n_columns = ctx.names != NULL ? (int32_t)ctx.names->count : s->schema->n_fields;
+  ctx.rows.is_orc = is_orc(file->file_name);
+  return tn_pred_may_match(s->value, get_value_stat, &ctx, out, err);
+}
