@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/slice.h"
-
 /* A new empty directory; free() the name after tn_test_temp_dir_remove(). */
 char *tn_test_temp_dir(void);
 void tn_test_temp_dir_remove(char *directory); /* with all in it; frees the name */

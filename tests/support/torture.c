@@ -27,7 +27,7 @@ static void count(tn_test_alloc *a, int64_t blocks, int64_t bytes) {
   }
 }
 
-static void *test_alloc(void *ctx, size_t n_bytes) {
+static void *give_block(void *ctx, size_t n_bytes) {
   tn_test_alloc *a = ctx;
   block_head *head;
   if (fails_now(a) || n_bytes > SIZE_MAX - sizeof(*head)) {
@@ -43,7 +43,7 @@ static void *test_alloc(void *ctx, size_t n_bytes) {
   return head + 1;
 }
 
-static void test_free(void *ctx, void *ptr) {
+static void take_block(void *ctx, void *ptr) {
   tn_test_alloc *a = ctx;
   block_head *head = (block_head *)ptr - 1;
   count(a, -1, -(int64_t)head->n_bytes);
@@ -51,12 +51,12 @@ static void test_free(void *ctx, void *ptr) {
 }
 
 /* Always moves: whoever keeps the old pointer is found by a sanitizer. */
-static void *test_realloc(void *ctx, void *ptr, size_t n_bytes) {
-  void *moved = test_alloc(ctx, n_bytes);
+static void *move_block(void *ctx, void *ptr, size_t n_bytes) {
+  void *moved = give_block(ctx, n_bytes);
   if (moved != NULL && ptr != NULL) {
     size_t old = ((block_head *)ptr - 1)->n_bytes;
     memcpy(moved, ptr, old < n_bytes ? old : n_bytes);
-    test_free(ctx, ptr);
+    take_block(ctx, ptr);
   }
   return moved;
 }
@@ -71,8 +71,20 @@ void tn_test_alloc_init(tn_test_alloc *alloc) {
 }
 
 tarn_allocator tn_test_alloc_hooks(tn_test_alloc *alloc) {
-  tarn_allocator hooks = {test_alloc, test_realloc, test_free, alloc};
+  tarn_allocator hooks = {give_block, move_block, take_block, alloc};
   return hooks;
+}
+
+tarn_env *tn_test_env(int32_t threads, size_t budget_bytes) {
+  tarn_env_options options = TARN_ENV_OPTIONS_INIT;
+  tarn_env *env = NULL;
+  tarn_error err;
+  options.threads = threads;
+  options.memory_budget_bytes = budget_bytes;
+  if (tarn_env_create(&options, &env, &err) != TARN_OK) {
+    fail_msg("environment: %s", err.message);
+  }
+  return env;
 }
 
 int64_t tn_torture(tn_torture_fn fn, void *ctx, tarn_status wanted) {

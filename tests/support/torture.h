@@ -29,6 +29,9 @@ void tn_test_alloc_init(tn_test_alloc *alloc);
 /* The hooks; alloc must outlive their use. */
 tarn_allocator tn_test_alloc_hooks(tn_test_alloc *alloc);
 
+/* An environment for a test, with malloc. threads 0: one; budget 0: the default. */
+tarn_env *tn_test_env(int32_t threads, size_t budget_bytes);
+
 typedef tarn_status (*tn_torture_fn)(void *ctx, tarn_env *env, tarn_error *err);
 
 /* Each run gets an environment of its own (one thread, the default budget) that was made without a

@@ -1,0 +1,55 @@
+#include "base/utf8.h"
+
+#include "base/compat.h"
+#include "support/test.h"
+
+static void step__knows_the_borders_of_utf8(void **state) {
+  static const struct {
+    const char *bytes;
+    size_t n, step;
+  } cases[] = {
+      {"a", 1, 1},
+      {"\x7F", 1, 1},
+      {"\x80", 1, 0},
+      {"\xC1\xBF", 2, 0},
+      {"\xC2\x80", 2, 2},
+      {"\xC2", 1, 0},
+      {"\xC2\x41", 2, 0},
+      {"\xDF\xBF", 2, 2},
+      {"\xE0\x9F\xBF", 3, 0},
+      {"\xE0\xA0\x80", 3, 3},
+      {"\xED\x9F\xBF", 3, 3},
+      {"\xED\xA0\x80", 3, 0},
+      {"\xEE\x80\x80", 3, 3},
+      {"\xEF\xBF\xBF", 3, 3},
+      {"\xEF\xBF", 2, 0},
+      {"\xEF\xBF\xC0", 3, 0},
+      {"\xF0\x8F\xBF\xBF", 4, 0},
+      {"\xF0\x90\x80\x80", 4, 4},
+      {"\xF4\x8F\xBF\xBF", 4, 4},
+      {"\xF4\x90\x80\x80", 4, 0},
+      {"\xF5\x80\x80\x80", 4, 0},
+      {"\xF0\x90\x80", 3, 0},
+      {"\xFF", 1, 0},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    assert_int_equal(tn_utf8_step((const uint8_t *)cases[i].bytes, cases[i].n), cases[i].step);
+  }
+}
+
+static void check__finds_the_first_bad_byte(void **state) {
+  (void)state;
+  assert_int_equal(tn_utf8_check((const uint8_t *)"ab\xC3\xA9\xFFz", 6), 4);
+  assert_int_equal(tn_utf8_check((const uint8_t *)"ab\xC3\xA9", 4), 4);
+  assert_int_equal(tn_utf8_check((const uint8_t *)"ab\xC3\xA9", 3), 2);
+  assert_int_equal(tn_utf8_check((const uint8_t *)"", 0), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(step__knows_the_borders_of_utf8),
+      cmocka_unit_test(check__finds_the_first_bad_byte),
+  };
+  return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
+}
