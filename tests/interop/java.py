@@ -1,0 +1,37 @@
+"""The released Java library behind `paimon-ref serve`: one JVM, many commands."""
+import json
+import subprocess
+import threading
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parents[2] / "reference/paimon-ref"
+
+
+class JavaError(Exception):
+    """Java refused a command; the text is its error."""
+
+
+class Java:
+    def __init__(self):
+        self.process = subprocess.Popen([str(TOOL), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
+        self.lock = threading.Lock()
+
+    def __call__(self, *words):
+        """Run one command; returns its lines of JSON as text."""
+        with self.lock:
+            self.process.stdin.write(json.dumps([str(w) for w in words]) + "\n")
+            self.process.stdin.flush()
+            lines = []
+            for line in self.process.stdout:
+                if line.startswith('{"_rc":'):
+                    end = json.loads(line)
+                    if end["_rc"]:
+                        raise JavaError(end.get("_error", "?"))
+                    return lines
+                lines.append(line.rstrip("\n"))
+        raise JavaError("the JVM is gone")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(30)
