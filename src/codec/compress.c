@@ -397,6 +397,12 @@ const char *tn_codec_name(tn_codec_id id) {
   return (size_t)id < TN_N_CODECS ? codecs[id].name : "unknown";
 }
 
+/* The libraries do arithmetic on pointers, so there must be one. */
+static tn_slice non_null(tn_slice in) {
+  static const uint8_t no_bytes[1];
+  return in.data != NULL ? in : tn_slice_of(no_bytes, 0);
+}
+
 static tarn_status find_codec(tn_codec_id id, const codec **out, tarn_error *err) {
   if ((size_t)id >= TN_N_CODECS) {
     return tn_fail(err, TARN_E_UNSUPPORTED, "compression codec %d", (int)id);
@@ -417,7 +423,7 @@ tarn_status tn_decompress(tn_codec_context *context, tn_codec_id id, tn_slice in
   if (in.len == 0 && n_out == 0) {
     return TARN_OK; /* pages without values are written so by some */
   }
-  st = c->decode(context, in, n_out > 0 ? out : &nowhere, n_out, &written, err);
+  st = c->decode(context, non_null(in), n_out > 0 ? out : &nowhere, n_out, &written, err);
   if (st == TARN_E_LIMIT) {
     return tn_fail(err, TARN_E_CORRUPT, "%s data of %zu bytes: bad, or more than the expected %zu",
                    c->name, in.len, n_out);
@@ -438,7 +444,7 @@ tarn_status tn_decompress_all(tn_codec_context *context, tn_codec_id id, tn_slic
   size_t room = 0;
   bool is_known;
   TN_TRY(find_codec(id, &c, err));
-  is_known = c->size != NULL && c->size(in, &room);
+  is_known = c->size != NULL && c->size(non_null(in), &room);
   if (!is_known) {
     size_t ratio = context->last_ratio > 0 ? context->last_ratio : FIRST_RATIO;
     if (!tn_mul_size(in.len, ratio, &room) || room > out->limit_bytes) {
@@ -460,7 +466,7 @@ tarn_status tn_decompress_all(tn_codec_context *context, tn_codec_id id, tn_slic
     }
     TN_TRY(tn_buf_reserve(out, room > 0 ? room : 1, err));
     room = out->capacity < out->limit_bytes ? out->capacity : out->limit_bytes;
-    st = c->decode(context, in, out->data, room, &written, err);
+    st = c->decode(context, non_null(in), out->data, room, &written, err);
     if (st == TARN_OK) {
       out->len = written;
       if (!is_known && in.len > 0) {
