@@ -10,14 +10,24 @@
  *
  * Invariants
  *   M1  Rows of a group are in merge order: user sequence fields (nulls oldest; descending as the
- *       table says), then _SEQUENCE_NUMBER, then the order of the inputs as given.
+ *       table says), then _SEQUENCE_NUMBER, then the rank of the source (tn_merge_rows.rank), then
+ *       the order of the inputs.
  *   M2  A group is given to the engine whole, even when its rows lie in several batches of a run
  *       (they cannot: keys are unique in a run) or when an input ends inside it.
  *   M3  A group of one row is taken unchanged (the engine's merge is not called), unless the engine
- *       says otherwise. Spec: merge-engines, 1 "Single-record shortcut".
+ *       says otherwise or the table needs lookup. Spec: merge-engines, 1 "Single-record shortcut".
  *   M4  Values of a batch are asked of its input at most once, and before its next key batch.
  *   M5  Tables that need lookup merge, of one key, only the rows of level <= 0 and the one row of
  *       the smallest level > 0 (spec: merge-engines, 1 "stale versions").
+ *   M6  A run whose keys descend is CORRUPT as far as the 8-byte prefixes tell, never merged
+ * wrongly in silence.
+ *
+ * Ties. Two writers that were open at once give equal sequence numbers to rows of one key; Paimon
+ * leaves their order open (spec: merge-engines, 2). Here the rank decides, which must only depend
+ * on facts that reading and compaction both see. Whoever makes inputs ranks files so: a higher
+ * level is older; then the file with the smaller maximal sequence number; then the one that was
+ * created earlier; then the one that comes first in the list of files (that is: was committed
+ * earlier). A read before a compaction and after it then agree.
  *
  * Rule: org.apache.paimon.mergetree.{MergeTreeReaders,SortMergeReader*,LookupMergeFunction}.
  */
@@ -25,6 +35,7 @@
 #define TN_MERGE_MERGE_H
 
 #include "base/cancel.h"
+#include "column/predicate.h"
 #include "column/rowkind.h"
 #include "column/vector.h"
 
@@ -38,9 +49,13 @@ typedef struct tn_merge_rows {
   tn_batch keys;      /* columns in the order of tn_merge_spec.key_fields; n_rows == 0: the end */
   int64_t *sequences; /* n_rows numbers, NULL when constant (then `sequence` holds for all) */
   int64_t sequence;
-  int8_t *kinds;  /* n_rows row kinds, NULL: all +I */
-  uint8_t *alive; /* bitmap; cleared rows are deleted by a vector or dropped; NULL: all alive */
-  int32_t level;  /* of the file the rows come from */
+  int8_t *kinds;    /* n_rows row kinds, NULL: all +I */
+  uint8_t *alive;   /* bitmap; cleared rows are deleted by a vector or dropped; NULL: all alive */
+  int32_t level;    /* of the file the rows come from */
+  int32_t rank;     /* of the file among all files of the merge: larger is newer (M1) */
+  const char *path; /* of the file, for messages; borrowed as long as the input lives */
+  /* References to what holds the three arrays above; NULL where the arrays are NULL. */
+  tn_buffer *sequences_buffer, *kinds_buffer, *alive_buffer;
 } tn_merge_rows;
 
 void tn_merge_rows_reset(tarn_env *env, tn_merge_rows *rows);
@@ -49,7 +64,8 @@ typedef struct tn_merge_input_ops {
   /* The next rows of the run (fewer than max_rows are fine). out was reset by the caller. */
   tarn_status (*next)(tn_merge_input *input, int64_t max_rows, tn_merge_rows *out, tarn_error *err);
   /* The value columns (tn_merge_spec.value_fields) of the rows next() gave last, of any encoding.
-   * When it is not called before the next next(), their values are stepped over. */
+   * When it is not called before the next next(), their values are stepped over. out is all zero.
+   */
   tarn_status (*values)(tn_merge_input *input, tn_batch *out, tarn_error *err);
   void (*free)(tn_merge_input *input);
 } tn_merge_input_ops;
@@ -60,23 +76,6 @@ struct tn_merge_input {
 
 /* ------------------------------------------------------------------ engines */
 
-struct tn_merge_plan;
-struct tn_merge_engine_state;
-
-/* A merge engine as a function over plans. */
-typedef struct tn_engine_ops {
-  const char *name; /* the value of the option merge-engine */
-  /* Is a group of one row given to `merge`, too (M3)? */
-  bool wants_single_rows;
-  /* Selecting engines: for each group the index (into plan->rows) of the surviving row, or -1. NULL
-   * for folding engines (the next issue), which bring a fold instead. */
-  tarn_status (*pick)(const struct tn_merge_plan *plan, bool ignore_delete, int64_t *picks,
-                      tarn_error *err);
-} tn_engine_ops;
-
-extern const tn_engine_ops tn_engine_deduplicate;
-extern const tn_engine_ops tn_engine_first_row;
-
 /* What one output batch is made of. */
 typedef struct tn_merge_plan {
   int32_t n_sources;
@@ -85,19 +84,35 @@ typedef struct tn_merge_plan {
   const tn_row_ref *rows; /* all rows, in merge order (M1) */
   int64_t n_groups;
   const uint32_t *groups; /* n_groups + 1 borders in rows */
+  bool ignore_delete;     /* the option of that name */
+  bool keeps_single_rows; /* M3: a group of one row is taken unchanged */
 } tn_merge_plan;
 
 static inline int8_t tn_merge_kind(const tn_merge_plan *plan, int64_t i) {
   const tn_merge_rows *s = plan->sources[plan->rows[i].source];
-  return s->kinds != NULL ? s->kinds[plan->rows[i].row] : 0;
+  return s->kinds != NULL ? s->kinds[plan->rows[i].row] : (int8_t)TN_ROW_INSERT;
 }
+
+/* A merge engine as a function over plans. */
+typedef struct tn_engine_ops {
+  const char *name; /* the value of the option merge-engine */
+  /* Is a group of one row merged, too (M3)? */
+  bool wants_single_rows;
+  /* Selecting engines: for each group the index (into plan->rows) of the surviving row, or -1. NULL
+   * for folding engines (the next issue), which bring a fold instead. */
+  tarn_status (*pick)(const tn_merge_plan *plan, int64_t *picks, tarn_error *err);
+} tn_engine_ops;
+
+extern const tn_engine_ops tn_engine_deduplicate;
+extern const tn_engine_ops tn_engine_first_row;
 
 /* ------------------------------------------------------------------ the merger */
 
 typedef struct tn_merge_spec {
   const tn_field *key_fields; /* key columns, then user sequence fields */
   int32_t n_keys;             /* the first n_keys of them are the key */
-  int32_t n_sequence_fields;  /* the rest */
+  int32_t n_sequence_fields;  /* the rest that orders (more columns may follow, for the output) */
+  int32_t n_key_fields;       /* all columns of the key part */
   bool sequence_descending;
   const tn_field *value_fields; /* columns that come late */
   int32_t n_value_fields;
@@ -106,25 +121,34 @@ typedef struct tn_merge_spec {
   const tn_field *out_fields;
   const int32_t *out_columns;
   int32_t n_out_columns;
+  /* Rows that do not satisfy `filter` once merged are dropped (NULL: none are). Its columns, found
+   * likewise. */
+  const tn_pred *filter;
+  const tn_field *filter_fields;
+  const int32_t *filter_columns;
+  int32_t n_filter_columns;
   const tn_engine_ops *engine;
   bool ignore_delete;
   bool needs_lookup;  /* M5 */
   bool keeps_deletes; /* false: rows whose merged kind is a retraction are dropped */
   int64_t batch_rows; /* the most rows of an output batch */
+  int64_t input_rows; /* the most rows asked of an input at once */
   const tarn_cancel *cancel;
 } tn_merge_spec;
 
 typedef struct tn_merger tn_merger;
 
 /* Takes the inputs (freed with the merger, on failure too). One input is fine. The spec's arrays
- * are borrowed until the merger is freed. */
+ * are borrowed until the merger is freed; the struct is copied. */
 TN_CHECKED tarn_status tn_merger_create(tarn_env *env, const tn_merge_spec *spec,
                                         tn_merge_input **inputs, int32_t n_inputs, tn_merger **out,
                                         tarn_error *err);
 /* The next rows, ascending by key: flat columns. n_rows == 0: the end. kinds (may be NULL) gets a
- * buffer of int8 row kinds, owned by the caller. */
+ * buffer of int8 row kinds, owned by the caller. After a failure only tn_merger_free is allowed.
+ * Errors: CORRUPT (M6, a null key), CANCELLED, INVALID (the engine's), the inputs', NOMEM, LIMIT.
+ */
 TN_CHECKED tarn_status tn_merger_next(tn_merger *merger, tn_batch *out, tn_buffer **kinds,
                                       tarn_error *err);
-void tn_merger_free(tn_merger *merger);
+void tn_merger_free(tn_merger *merger); /* accepts NULL */
 
 #endif
