@@ -1,0 +1,17 @@
+/* datum_parts.h - pieces of text forms that more than one file needs. Internal to column/. */
+#ifndef TN_COLUMN_DATUM_PARTS_H
+#define TN_COLUMN_DATUM_PARTS_H
+
+#include "column/datum.h"
+
+/* Seconds since 1970 (floored) and nanoseconds of the second of a TIMESTAMP or TIMESTAMP_LTZ.
+ * False: the seconds do not fit. */
+bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *seconds,
+                        int64_t *nanos);
+
+/* yyyy-mm-dd, the separator, hh:mm:ss and a fraction of at least min_digits digits, trailing zeros
+ * behind those cut. Returns the end; out has room for 64. */
+char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
+                       bool has_plus);
+
+#endif

@@ -1,0 +1,76 @@
+/* number_text.c - digits of integers and decimals. */
+#include "column/number_text.h"
+
+static const char digit_pairs[201] =
+    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546"
+    "4"
+    "7484950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939"
+    "4"
+    "9596979899";
+
+/* Writes the digits of value so that they end before `end`; returns where they begin. */
+static char *digits_before(char *end, uint64_t value) {
+  while (value >= 100) {
+    end -= 2;
+    memcpy(end, digit_pairs + 2 * (value % 100), 2);
+    value /= 100;
+  }
+  if (value >= 10) {
+    end -= 2;
+    memcpy(end, digit_pairs + 2 * value, 2);
+  } else {
+    *--end = (char)('0' + value);
+  }
+  return end;
+}
+
+size_t tn_digits_u128(tn_u128 value, char *out) {
+  const uint64_t chunk = UINT64_C(10000000000000000000); /* 10^19 */
+  char digits[40], *end = digits + sizeof(digits), *begin = end;
+  size_t n;
+  while (value > UINT64_MAX) {
+    char *chunk_begin = begin - 19;
+    begin = digits_before(begin, (uint64_t)(value % chunk));
+    while (begin > chunk_begin) {
+      *--begin = '0';
+    }
+    value /= chunk;
+  }
+  if (value > 0 || begin == end) {
+    begin = digits_before(begin, (uint64_t)value);
+  }
+  n = (size_t)(end - begin);
+  memcpy(out, begin, n);
+  return n;
+}
+
+char *tn_put_padded(char *out, uint64_t value, int width) {
+  for (int i = width - 1; i >= 0; i--) {
+    out[i] = (char)('0' + value % 10);
+    value /= 10;
+  }
+  return out + width;
+}
+
+size_t tn_decimal_to_plain(tn_i128 unscaled, int32_t scale, char *out) {
+  char digits[40];
+  char *at = out;
+  size_t n = tn_digits_u128(unscaled < 0 ? -(tn_u128)unscaled : (tn_u128)unscaled, digits);
+  size_t fraction = (size_t)(scale > 0 ? scale : 0), whole = n > fraction ? n - fraction : 0;
+  if (unscaled < 0) {
+    *at++ = '-';
+  }
+  if (whole == 0) {
+    *at++ = '0';
+  }
+  memcpy(at, digits, whole);
+  at += whole;
+  if (fraction > 0) {
+    *at++ = '.';
+    memset(at, '0', fraction - (n - whole));
+    at += fraction - (n - whole);
+    memcpy(at, digits + whole, n - whole);
+    at += n - whole;
+  }
+  return (size_t)(at - out);
+}
