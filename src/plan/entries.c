@@ -86,10 +86,20 @@ static tarn_status intern_partition(tn_scan_worker *w, tn_slice bytes, tn_scan_p
 
 /* ------------------------------------------------------------------ entries */
 
+static const uint8_t EMPTY_ROW[12]; /* a row without columns: arity and header */
+
+/* A file without statistics: rows without columns, and a list of columns without names. */
+static void drop_stats(tn_data_file *f) {
+  const tn_slice empty = {EMPTY_ROW, sizeof(EMPTY_ROW)};
+  f->key_stats = (tn_simple_stats){.min_values = empty, .max_values = empty};
+  f->value_stats = f->key_stats;
+  f->has_value_stats_cols = true;
+  f->value_stats_cols = (tn_record_array){NULL, 0};
+}
+
 /* Entries of append tables have empty keys, all alike. */
 static tarn_status keep_key(tn_scan_worker *w, tn_slice key, const uint8_t **bytes, uint32_t *len,
                             tarn_error *err) {
-  static const uint8_t EMPTY_ROW[12] = {0};
   if (key.len > UINT32_MAX) {
     return tn_fail(err, TARN_E_CORRUPT, "a key of %zu bytes", key.len);
   }
@@ -142,8 +152,7 @@ static tarn_status append(tn_scan_worker *w, const tn_manifest_entry *record,
     }
     TN_TRY(tn_data_file_copy(&w->arena, f, w->request->keeps_stats, rest, err));
     if (!w->request->keeps_stats) {
-      rest->has_value_stats_cols = true;  // an empty list: there are no statistics
-      rest->value_stats_cols = (tn_record_array){NULL, 0};
+      drop_stats(rest);
     }
     e->rest = rest;
     e->file_name = rest->file_name.data;
@@ -516,20 +525,17 @@ void tn_entries_take_arenas(tn_entries *entries, tn_arena *arenas) {
 }
 
 void tn_scan_entry_file(const tn_scan_entry *e, tn_data_file *out) {
-  static const uint8_t EMPTY_ROW[12] = {0};
-  const tn_slice empty = {EMPTY_ROW, sizeof(EMPTY_ROW)};
   if (e->rest != NULL) {
     *out = *e->rest;
     return;
   }
   memset(out, 0, sizeof(*out));
+  drop_stats(out);
   out->file_name = tn_slice_of(e->file_name, e->file_name_len);
   out->file_size = e->file_size;
   out->row_count = e->row_count;
   out->min_key = tn_slice_of(e->min_key, e->min_key_len);
   out->max_key = tn_slice_of(e->max_key, e->max_key_len);
-  out->key_stats.min_values = out->key_stats.max_values = empty;
-  out->value_stats.min_values = out->value_stats.max_values = empty;
   out->min_sequence = e->min_sequence;
   out->max_sequence = e->max_sequence;
   out->schema_id = e->schema_id;
@@ -537,7 +543,6 @@ void tn_scan_entry_file(const tn_scan_entry *e, tn_data_file *out) {
   out->creation_time_ms = e->creation_time_ms;
   out->delete_row_count = e->delete_row_count;
   out->source = e->source;
-  out->has_value_stats_cols = true;  // an empty list: there are no statistics
   out->has_creation_time = e->has_creation_time;
   out->has_delete_row_count = e->has_delete_row_count;
   out->has_source = e->has_source;

@@ -110,6 +110,9 @@ static tarn_status put_value_stats(tn_buf *out, const tn_schema *schema, const t
     n_known +=
         !f->has_value_stats_cols || tn_fields_find(schema->fields, schema->n_fields, names[i]) >= 0;
   }
+  if (f->value_stats.min_values.len == 0 || f->value_stats.max_values.len == 0) {
+    return tn_buf_text(out, "null", err);
+  }
   TN_TRY(tn_binary_row_decode(f->value_stats.min_values, "_MIN_VALUES", &min, err));
   TN_TRY(tn_binary_row_decode(f->value_stats.max_values, "_MAX_VALUES", &max, err));
   if (min.arity != n_known || max.arity != n_known) {

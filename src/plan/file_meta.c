@@ -126,6 +126,12 @@ static tarn_status write_texts(const tn_record_array *array, tn_buf *out, tarn_e
   return TARN_OK;
 }
 
+/* A row of minima or maxima; one without columns where there are no statistics. */
+static tn_slice row_or_empty(tn_slice row) {
+  static const uint8_t EMPTY_ROW[12] = {0};
+  return row.len > 0 ? row : tn_slice_of(EMPTY_ROW, sizeof(EMPTY_ROW));
+}
+
 /* SimpleStats: ROW<bytes, bytes, ARRAY<BIGINT>>. */
 static tarn_status write_stats(const tn_simple_stats *stats, tn_buf *out, tarn_error *err) {
   tn_binary_row_writer w;
@@ -133,8 +139,8 @@ static tarn_status write_stats(const tn_simple_stats *stats, tn_buf *out, tarn_e
   tarn_status st;
   tn_buf_init(&array, out->mem, PIECE_LIMIT);
   TN_TRY_TO(done, tn_binary_row_begin(&w, out, 3, err));
-  TN_TRY_TO(done, tn_binary_row_set_bytes(&w, 0, stats->min_values, err));
-  TN_TRY_TO(done, tn_binary_row_set_bytes(&w, 1, stats->max_values, err));
+  TN_TRY_TO(done, tn_binary_row_set_bytes(&w, 0, row_or_empty(stats->min_values), err));
+  TN_TRY_TO(done, tn_binary_row_set_bytes(&w, 1, row_or_empty(stats->max_values), err));
   TN_TRY_TO(done, write_longs(&stats->null_counts, &array, err));
   TN_TRY_TO(done, tn_binary_row_set_piece(&w, 2, tn_buf_slice(&array), err));
 done:
@@ -275,6 +281,7 @@ static tarn_status read_stats(tn_slice bytes, const char *what, tn_arena *arena,
   TN_TRY(tn_binary_row_piece(&row, 0, &out->min_values, err));
   TN_TRY(tn_binary_row_piece(&row, 1, &out->max_values, err));
   TN_TRY(tn_binary_row_piece(&row, 2, &counts, err));
+  out->has_null_counts = true;
   return read_longs(counts, what, arena, &out->null_counts, err);
 }
 

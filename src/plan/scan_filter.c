@@ -103,6 +103,9 @@ typedef struct stat_rows {
 
 static tarn_status decode_rows(stat_rows *rows, tarn_error *err) {
   rows->is_decoded = true;
+  if (rows->stats->min_values.len == 0 || rows->stats->max_values.len == 0) {
+    return TARN_OK;  // no statistics at all
+  }
   TN_TRY(tn_binary_row_decode(rows->stats->min_values, "_MIN_VALUES", &rows->min, err));
   TN_TRY(tn_binary_row_decode(rows->stats->max_values, "_MAX_VALUES", &rows->max, err));
   // A row of another width belongs to other columns than these: unknown.
