@@ -10,10 +10,12 @@
 #include "column/record.h"
 #include "io/storage.h"
 
-/* _MIN_VALUES, _MAX_VALUES: BinaryRow with arity prefix. null_counts: items INT64_MIN = unknown. */
+/* _MIN_VALUES, _MAX_VALUES: BinaryRow with arity prefix; without bytes: no statistics. null_counts:
+ * items INT64_MIN = unknown. */
 typedef struct tn_simple_stats {
   tn_slice min_values, max_values;
   tn_record_array null_counts; /* int64_t */
+  bool has_null_counts;        /* else nothing is known of nulls */
 } tn_simple_stats;
 
 /* A record of a manifest list. */
@@ -101,8 +103,10 @@ typedef tarn_status (*tn_manifest_entry_sink)(void *ctx, const tn_manifest_entry
 typedef tarn_status (*tn_index_entry_sink)(void *ctx, const tn_index_entry *record,
                                            tarn_error *err);
 
-/* Read <table>/manifest/<name> and hand on its records. Versions that are not 2 (index: 1) are
- * UNSUPPORTED. Errors: NOT_FOUND (path), CORRUPT, IO, UNSUPPORTED (manifest in ORC, codec). */
+/* Read <table>/manifest/<name> and hand on its records. The first bytes of the file tell its
+ * format. Versions that are not 2 (index: 1) are UNSUPPORTED. Thread-safe.
+ * Errors: NOT_FOUND (path), CORRUPT (path and offset; a record without file name, a kind that is
+ * none), IO, UNSUPPORTED (manifest in ORC, codec), LIMIT (more than 1 GiB), the sink's. */
 TN_CHECKED tarn_status tn_manifest_list_read(tarn_env *env, tn_storage *storage,
                                              const tn_record_readers *readers,
                                              const char *table_path, const char *name,
@@ -117,7 +121,8 @@ TN_CHECKED tarn_status tn_index_manifest_read(tarn_env *env, tn_storage *storage
                                               const char *table_path, const char *name,
                                               tn_index_entry_sink sink, void *ctx, tarn_error *err);
 
-/* Deep copies into an arena. keeps_stats: with key and value statistics (else they are empty). */
+/* A deep copy into one piece of an arena. keeps_stats: with key and value statistics and the names
+ * of their columns; else the copy has none of them, as if they had never been collected. */
 TN_CHECKED tarn_status tn_data_file_copy(tn_arena *arena, const tn_data_file *from,
                                          bool keeps_stats, tn_data_file *to, tarn_error *err);
 /* Identity of an entry (spec: manifest, 6): appended to key as bytes that are equal exactly when

@@ -29,17 +29,18 @@ typedef enum tn_option_use {
 } tn_option_use;
 
 typedef struct tn_option_info {
-  const char *key; /* may contain * for one name: "fields.*.aggregate-function" */
+  const char *key; /* may contain * for any text: "fields.*.aggregate-function" */
   tn_option_type type;
   const char *default_value; /* NULL: none */
-  const char *values;        /* ENUM: "none,input,..." */
+  const char *values;        /* ENUM: "none,input,..."; NULL: not known, any is taken */
   const char *fallback_keys; /* old names, comma separated; NULL */
   tn_option_use read_use;
   const char *allowed; /* REFUSED: values that are fine, comma separated; NULL: the default */
   const char *doc;     /* one line */
 } tn_option_info;
 
-/* NULL when Paimon does not know the key. */
+/* NULL when Paimon does not know the key. Old names find the option of today's; so do keys of one
+ * entry of a map ("file.format.per.level.0"). */
 const tn_option_info *tn_option_find(const char *key);
 /* All of them; *count is set. */
 const tn_option_info *tn_option_all(size_t *count);
@@ -62,17 +63,21 @@ const char *tn_options_get(const tn_options *options, const char *key);
  * "option 'k': cannot parse 'v' as a boolean". A key that is not in the table is INTERNAL. */
 TN_CHECKED tarn_status tn_options_bool(const tn_options *options, const char *key, bool *out,
                                        tarn_error *err);
+/* Numbers, memory sizes (bytes) and durations (milliseconds). *is_set (may be NULL): the option is
+ * there; without it and without a default *out is 0. */
 TN_CHECKED tarn_status tn_options_int(const tn_options *options, const char *key, int64_t *out,
-                                      bool *is_set, tarn_error *err); /* also memory, duration */
+                                      bool *is_set, tarn_error *err);
 /* The index of the value in `values`. */
 TN_CHECKED tarn_status tn_options_enum(const tn_options *options, const char *key, int32_t *out,
                                        tarn_error *err);
-/* Check every option: values parse, and none is one that reading must refuse. Unknown keys: one
- * warning each to the log. */
+/* Check every option that concerns reading: its value parses, and it is not one that reading must
+ * refuse. Unknown keys: one warning each to the log. Errors: INVALID, UNSUPPORTED, by name. */
 TN_CHECKED tarn_status tn_options_check_read(tarn_env *env, const tn_options *options,
                                              tarn_error *err);
 
-/* Value syntax, for our own flags too. */
+/* Value syntax, for our own flags too: "64 mb", "10 s", without case; no unit means bytes and
+ * milliseconds. Finer than a millisecond is cut. Errors: INVALID. Rule: org.apache.paimon.options.
+ * MemorySize, utils.TimeUtils; spec: options, 1. */
 TN_CHECKED tarn_status tn_parse_memory_size(const char *text, int64_t *bytes, tarn_error *err);
 TN_CHECKED tarn_status tn_parse_duration(const char *text, int64_t *ms, tarn_error *err);
 

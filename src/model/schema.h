@@ -26,7 +26,7 @@ typedef struct tn_schema {
   int32_t n_partition_keys;
   const char **primary_keys; /* with the partition keys */
   int32_t n_primary_keys;
-  tn_option *options; /* as stored, in file order */
+  tn_option *options; /* as stored, in file order; then those that its version implies */
   int32_t n_options;
   const char *comment; /* NULL when absent */
   int64_t time_ms;
@@ -37,7 +37,9 @@ typedef struct tn_schema {
   int32_t n_key_columns;
 } tn_schema;
 
-/* Parse the JSON of a schema file. Errors: CORRUPT, UNSUPPORTED (types). */
+/* Parse the JSON of a schema file. Old versions imply options (spec: snapshot-schema, 2): up to 1
+ * "bucket" = "1", up to 2 "file.format" = "orc", where the file has none.
+ * Errors: CORRUPT, UNSUPPORTED (types), LIMIT (nesting). */
 TN_CHECKED tarn_status tn_schema_decode(tarn_env *env, tn_slice json, const char *path,
                                         tn_schema **out, tarn_error *err);
 tn_schema *tn_schema_retain(tn_schema *schema);

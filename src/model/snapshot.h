@@ -58,7 +58,8 @@ typedef struct tn_snapshot {
   bool has_tag_retained;
 } tn_snapshot;
 
-/* Texts go to the arena. Errors: CORRUPT. */
+/* Texts go to the arena. Also for tags and changelogs. Errors: CORRUPT (not JSON, or a member that
+ * must be there is missing or of another type; path and key are told). */
 TN_CHECKED tarn_status tn_snapshot_decode(tn_mem *mem, tn_arena *arena, tn_slice json,
                                           const char *path, tn_snapshot *out, tarn_error *err);
 const char *tn_commit_kind_name(tn_commit_kind kind);

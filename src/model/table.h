@@ -33,14 +33,14 @@ typedef struct tn_table_facts {
   bool has_primary_key;
   int32_t bucket;
   tn_bucket_mode bucket_mode;
-  int32_t bucket_function; /* tn_bucket_function */
-  int32_t *bucket_columns; /* indexes into schema fields, in bucket-key order */
-  int32_t n_bucket_columns;
+  int32_t bucket_function;  /* tn_bucket_function */
+  int32_t *bucket_columns;  /* indexes into schema fields, in bucket-key order */
+  int32_t n_bucket_columns; /* 0: not known (an old append table; columns that this schema lacks) */
   tn_merge_engine merge_engine;
   tn_changelog_producer changelog_producer;
   bool deletion_vectors;
-  bool skips_level_0; /* batch reads: deletion vectors, or first-row */
-  bool needs_lookup;  /* lookup changelog, deletion vectors, force-lookup, first-row */
+  bool skips_level_0; /* batch reads of primary-key tables: deletion vectors, or first-row */
+  bool needs_lookup; /* the same with lookup changelog, deletion vectors, force-lookup, first-row */
   bool ignore_delete;
   int32_t *sequence_columns; /* user sequence fields */
   int32_t n_sequence_columns;
@@ -66,6 +66,7 @@ typedef struct tn_table {
   const char *branch;      /* "main" or the branch */
   const char *branch_path; /* root of schema/, snapshot/, tag/, changelog/, consumer/ */
   tn_schema *schema;       /* effective: the latest, or that of the snapshot travelled to */
+  tn_schema *named_by;     /* the one whose column names the options use */
   tn_options options;      /* merged */
   tn_table_facts facts;
 } tn_table;
@@ -75,13 +76,15 @@ void tn_table_release(tn_table *table); /* accepts NULL */
 
 /* Make a table of a schema (retained) and options: merges, checks (tn_options_check_read) and
  * computes the facts. full_name, path, branch, branch_path, dynamic are copied. Errors: INVALID
- * (bad values, names that are no columns), UNSUPPORTED (refused by name). */
+ * (bad values, names that are no columns, a dynamic option that only the table itself may set),
+ * UNSUPPORTED (refused by name). */
 TN_CHECKED tarn_status tn_table_create(tarn_env *env, tn_storage *storage, const char *full_name,
                                        const char *path, const char *branch,
                                        const char *branch_path, tn_schema *schema,
                                        const tn_option *dynamic, int32_t n_dynamic, tn_table **out,
                                        tarn_error *err);
-/* The same table with another effective schema (time travel); options stay the current ones. */
+/* The same table with another effective schema (time travel); options stay the current ones, and
+ * columns that they name are found by id, whatever they were called then. */
 TN_CHECKED tarn_status tn_table_with_schema(tn_table *table, tn_schema *schema, tn_table **out,
                                             tarn_error *err);
 

@@ -1,0 +1,263 @@
+/* partition.c - partition values as text and as folders. */
+#include "model/partition.h"
+
+#include <stdio.h>
+#include "base/utf8.h"
+
+/* ------------------------------------------------------------------ values */
+
+tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_slice partition,
+                                tn_datum **out, tarn_error *err) {
+  int32_t n = schema->n_partition_keys;
+  tn_binary_row row;
+  uint8_t *room;
+  tn_datum *values;
+  TN_TRY(tn_binary_row_decode(partition, "partition", &row, err));
+  if (row.arity != n) {
+    return tn_fail(err, TARN_E_CORRUPT,
+                   "a partition of %d fields in a table with %d partition keys", row.arity, n);
+  }
+  /* Datums hold 128-bit numbers, arenas align to 8 bytes. */
+  room = tn_arena_alloc(arena, (size_t)n * sizeof(tn_datum) + _Alignof(tn_datum));
+  if (room == NULL) {
+    return tn_oom(err);
+  }
+  values = (tn_datum *)(((uintptr_t)room + _Alignof(tn_datum) - 1) &
+                        ~(uintptr_t)(_Alignof(tn_datum) - 1));
+  for (int32_t i = 0; i < n; i++) {
+    const tn_type *type = &schema->fields[schema->partition_columns[i]].type;
+    tn_datum value;
+    TN_TRY(tn_binary_row_get(&row, i, type, &value, err));
+    if (!tn_datum_copy(arena, type, &value, &values[i])) {
+      return tn_oom(err);
+    }
+  }
+  *out = values;
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ text of a value */
+
+/* LocalDate.toString: years of four digits at least, a sign beyond them. */
+static char *put_date(char *at, int64_t days) {
+  int64_t year;
+  int32_t month, day;
+  tn_civil_from_days(days, &year, &month, &day);
+  at += snprintf(at, 32, "%s%04lld-%02d-%02d",
+                 year > 9999 ? "+"
+                 : year < 0  ? "-"
+                             : "",
+                 (long long)(year < 0 ? -year : year), month, day);
+  return at;
+}
+
+/* LocalDateTime.toString: no seconds when they are zero with all behind them; 3, 6 or 9 digits. */
+static tarn_status append_iso(const tn_type *type, const tn_datum *datum, tn_buf *out,
+                              tarn_error *err) {
+  char text[96], *at = text;
+  int64_t ticks = tn_timestamp_ticks(type->precision), seconds, nanos;
+  tn_i128 v = type->precision > 6 ? datum->v.i128 : datum->v.i64;
+  tn_i128 whole = v / ticks - (v % ticks < 0);
+  int32_t of_day;
+  if (whole < INT64_MIN || whole > INT64_MAX) {
+    return tn_fail(err, TARN_E_CORRUPT, "a partition value beyond the range of timestamps");
+  }
+  seconds = (int64_t)whole;
+  nanos = (int64_t)(v - whole * ticks) * (1000000000 / ticks);
+  of_day = (int32_t)(((seconds % 86400) + 86400) % 86400);
+  at = put_date(at, (seconds - of_day) / 86400);
+  at += snprintf(at, 16, "T%02d:%02d", of_day / 3600, of_day / 60 % 60);
+  if (of_day % 60 != 0 || nanos != 0) {
+    at += snprintf(at, 8, ":%02d", of_day % 60);
+  }
+  if (nanos != 0) {
+    int digits = nanos % 1000000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9;
+    int64_t fraction = digits == 3 ? nanos / 1000000 : digits == 6 ? nanos / 1000 : nanos;
+    at += snprintf(at, 16, ".%0*lld", digits, (long long)fraction);
+  }
+  return tn_buf_append(out, text, (size_t)(at - text), err);
+}
+
+/* How many bytes at p are taken for one U+FFFD, by Java's rule for text that is not UTF-8
+ * (String.decodeUTF8). */
+static size_t malformed(const uint8_t *p, size_t n) {
+  bool second = n > 1 && (p[1] & 0xc0) == 0x80;
+  if ((p[0] & 0xf0) == 0xe0) {
+    if (n == 1 || !second || (p[0] == 0xe0 && (p[1] & 0xe0) == 0x80)) {
+      return 1;
+    }
+    if (n == 2) {
+      return 2; /* cut */
+    }
+    return (p[2] & 0xc0) == 0x80 ? 3 : 2; /* a surrogate goes as a whole */
+  }
+  if ((p[0] & 0xf8) == 0xf0) {
+    if (p[0] > 0xf4 || n == 1 || !second || (p[0] == 0xf0 && p[1] < 0x90) ||
+        (p[0] == 0xf4 && p[1] > 0x8f)) {
+      return 1;
+    }
+    return n > 2 && (p[2] & 0xc0) == 0x80 ? 3 : 2;
+  }
+  return 1;
+}
+
+/* The bytes as Java decodes them: what is no UTF-8 becomes U+FFFD. */
+static tarn_status append_utf8(tn_slice bytes, tn_buf *out, tarn_error *err) {
+  for (size_t i = 0; i < bytes.len;) {
+    size_t n = tn_utf8_step(bytes.data + i, bytes.len - i);
+    if (n > 0) {
+      TN_TRY(tn_buf_append(out, bytes.data + i, n, err));
+      i += n;
+    } else {
+      TN_TRY(tn_buf_append(out, "\xef\xbf\xbd", 3, err));
+      i += malformed(bytes.data + i, bytes.len - i);
+    }
+  }
+  return TARN_OK;
+}
+
+/* Character.isWhitespace of the character of n bytes at p. */
+static bool is_java_blank(const uint8_t *p, size_t n) {
+  uint32_t c;
+  if (n == 1) {
+    return (p[0] >= 0x09 && p[0] <= 0x0d) || (p[0] >= 0x1c && p[0] <= 0x20);
+  }
+  if (n != 3) {
+    return false;
+  }
+  c = (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+  return c == 0x1680 || (c >= 0x2000 && c <= 0x200a && c != 0x2007) || c == 0x2028 || c == 0x2029 ||
+         c == 0x205f || c == 0x3000;
+}
+
+static bool is_all_blank(tn_slice text) {
+  for (size_t i = 0; i < text.len;) {
+    size_t n = tn_utf8_step(text.data + i, text.len - i);
+    if (n == 0 || !is_java_blank(text.data + i, n)) {
+      return false;
+    }
+    i += n;
+  }
+  return true;
+}
+
+/* What a value is called, into the emptied buffer; the default name for nulls and blanks. */
+static tarn_status value_text(const tn_table *table, const tn_type *type, const tn_datum *value,
+                              tn_buf *out, tarn_error *err) {
+  bool legacy = table->facts.partition_legacy_name;
+  out->len = 0;
+  if (value->is_null) {
+    return tn_buf_text(out, table->facts.partition_default_name, err);
+  }
+  switch (type->root) {
+    case TN_DATE:
+    case TN_TIME:
+      TN_TRY(legacy ? tn_buf_printf(out, err, "%lld", (long long)value->v.i64)
+                    : tn_datum_to_text(type, value, table->env->zone, out, err));
+      break;
+    case TN_TIMESTAMP:
+    case TN_TIMESTAMP_LTZ:
+      TN_TRY(legacy ? append_iso(type, value, out, err)
+                    : tn_datum_to_text(type, value, table->env->zone, out, err));
+      break;
+    case TN_CHAR:
+    case TN_VARCHAR:
+    case TN_BINARY:
+    case TN_VARBINARY:
+    case TN_BLOB:
+      TN_TRY(append_utf8(value->v.bytes, out, err));
+      break;
+    default:
+      TN_TRY(tn_datum_to_text(type, value, table->env->zone, out, err));
+      break;
+  }
+  if (is_all_blank(tn_buf_slice(out))) {
+    out->len = 0;
+    return tn_buf_text(out, table->facts.partition_default_name, err);
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ paths */
+
+static bool is_escaped(uint8_t c) {
+  return c < 0x20 || c == 0x7f || (c < 0x80 && strchr("\"#%'*/:=?[\\]^{}", c) != NULL);
+}
+
+tarn_status tn_path_escape(tn_slice text, tn_buf *out, tarn_error *err) {
+  for (size_t i = 0; i < text.len; i++) {
+    if (is_escaped(text.data[i])) {
+      TN_TRY(tn_buf_printf(out, err, "%%%02X", text.data[i]));
+    } else {
+      TN_TRY(tn_buf_append(out, text.data + i, 1, err));
+    }
+  }
+  return TARN_OK;
+}
+
+/* Call `each` for every key and the text of its value. */
+static tarn_status walk_partition(const tn_table *table, tn_slice partition, tn_buf *out,
+                                  tarn_status (*each)(const tn_table *table, int32_t key,
+                                                      tn_slice text, tn_buf *out, tarn_error *err),
+                                  tarn_error *err) {
+  const tn_schema *schema = table->schema;
+  tarn_status st;
+  tn_datum *values;
+  tn_arena arena;
+  tn_buf text;
+  tn_arena_init(&arena, &table->env->mem, SIZE_MAX);
+  tn_buf_init(&text, &table->env->mem, (size_t)1 << 30);
+  TN_TRY_TO(done, tn_partition_values(&arena, schema, partition, &values, err));
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    const tn_type *type = &schema->fields[schema->partition_columns[i]].type;
+    TN_TRY_TO(done, value_text(table, type, &values[i], &text, err));
+    TN_TRY_TO(done, each(table, i, tn_buf_slice(&text), out, err));
+  }
+done:
+  tn_buf_reset(&text);
+  tn_arena_reset(&arena);
+  return st;
+}
+
+static tarn_status append_folder(const tn_table *table, int32_t key, tn_slice text, tn_buf *out,
+                                 tarn_error *err) {
+  const char *name = table->schema->partition_keys[key];
+  const tn_type *type = &table->schema->fields[table->schema->partition_columns[key]].type;
+  if (table->facts.partition_legacy_name && tn_type_is_bytes(type)) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "partition column '%s' of a binary type under legacy partition names: Java puts "
+                   "the identity of an object into the folder's name, so it cannot be found",
+                   name);
+  }
+  TN_TRY(tn_path_escape(tn_slice_text(name), out, err));
+  TN_TRY(tn_buf_text(out, "=", err));
+  TN_TRY(tn_path_escape(text, out, err));
+  return tn_buf_text(out, "/", err);
+}
+
+static tarn_status append_shown(const tn_table *table, int32_t key, tn_slice text, tn_buf *out,
+                                tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, "%s%s=", key > 0 ? "/" : "", table->schema->partition_keys[key]));
+  return tn_buf_append(out, text.data, text.len, err);
+}
+
+tarn_status tn_partition_path(const tn_table *table, tn_slice partition, tn_buf *out,
+                              tarn_error *err) {
+  return walk_partition(table, partition, out, append_folder, err);
+}
+
+tarn_status tn_partition_text(const tn_table *table, tn_slice partition, tn_buf *out,
+                              tarn_error *err) {
+  return walk_partition(table, partition, out, append_shown, err);
+}
+
+tarn_status tn_bucket_path(const tn_table *table, tn_slice partition, int32_t bucket, tn_buf *out,
+                           tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, "%s/", table->path));
+  if (table->facts.data_path_directory != NULL) {
+    TN_TRY(tn_buf_printf(out, err, "%s/", table->facts.data_path_directory));
+  }
+  TN_TRY(tn_partition_path(table, partition, out, err));
+  return bucket == -2 ? tn_buf_text(out, "bucket-postpone", err)
+                      : tn_buf_printf(out, err, "bucket-%d", bucket);
+}
