@@ -61,7 +61,7 @@ TN_CHECKED tarn_status tn_cast_put_text(const tn_vec *vec, int64_t i, const tn_z
                                         tn_buf *out, tarn_error *err);
 
 /* cast_nested.c: ROW, ARRAY and MAP between types of one kind. `live` (may be NULL): rows that
- * count; the others are null in `out`. */
+ * count; what the others hold is not cast. */
 TN_CHECKED tarn_status tn_cast_nested(tarn_env *env, const tn_vec *in, const uint8_t *live,
                                       const tn_type *to, const char *column, tn_vec *out,
                                       tarn_error *err);

@@ -2,7 +2,8 @@
  *
  * Rule: SchemaEvolutionUtil; spec: datafiles, 7. ROW fields are matched by id, missing ones are
  * null; ARRAY elements and MAP values are cast, keys stay. Offsets and keys are shared, not copied.
- * What lies under a null parent is never cast: it may be anything.
+ * What lies under a null parent is never cast: it may be anything. Values there become null, but
+ * ROWs, ARRAYs and MAPs keep their own validity: a list that turns null would have to be empty.
  */
 #include "base/bytes.h"
 #include "column/cast_internal.h"
@@ -54,30 +55,43 @@ static tarn_status cast_pairs(tarn_env *env, const tn_vec *in, const uint8_t *li
   return TARN_OK;
 }
 
-tarn_status tn_cast_nested(tarn_env *env, const tn_vec *in, const uint8_t *live, const tn_type *to,
-                           const char *column, tn_vec *out, tarn_error *err) {
+static tarn_status cast_list(tarn_env *env, const tn_vec *in, const uint8_t *live,
+                             const tn_type *to, const char *column, tn_vec *out, tarn_error *err) {
   tarn_status st = TARN_OK;
   tn_buffer *elements = NULL;
-  TN_TRY_TO(done, tn_vec_init(env, to, out, err));
-  out->length = in->length;
-  TN_TRY_TO(done, tn_cast_live_rows(env, in, live, &out->valid_buffer, &out->null_count, err));
-  out->offsets_buffer = tn_buffer_retain(in->offsets_buffer);
-  tn_vec_set_pointers(out);
-  if (to->root == TN_ROW) {
-    TN_TRY_TO(done, cast_fields(env, in, out->valid, to, column, out, err));
-    goto done;
-  }
-  TN_TRY_TO(done, live_elements(env, in, live != NULL ? out->valid : NULL, &elements, err));
+  TN_TRY_TO(done, live_elements(env, in, live, &elements, err));
   const uint8_t *live_child = elements != NULL ? elements->data : NULL;
   if (to->root == TN_MAP) {
-    TN_TRY_TO(done,
-              cast_pairs(env, &in->children[0], live_child, to, column, &out->children[0], err));
+    st = cast_pairs(env, &in->children[0], live_child, to, column, &out->children[0], err);
   } else {
-    TN_TRY_TO(done, tn_cast_flat(env, &in->children[0], live_child, &to->fields[0].type, column,
-                                 &out->children[0], err));
+    st = tn_cast_flat(env, &in->children[0], live_child, &to->fields[0].type, column,
+                      &out->children[0], err);
   }
 done:
   tn_buffer_release(elements);
+  return st;
+}
+
+tarn_status tn_cast_nested(tarn_env *env, const tn_vec *in, const uint8_t *live, const tn_type *to,
+                           const char *column, tn_vec *out, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  tn_buffer *rows = NULL;
+  int64_t n_nulls;
+  TN_TRY_TO(done, tn_vec_init(env, to, out, err));
+  TN_TRY_TO(done, tn_cast_live_rows(env, in, live, &rows, &n_nulls, err));
+  const uint8_t *live_rows = rows != NULL ? rows->data : NULL;
+  out->length = in->length;
+  out->null_count = in->null_count;
+  out->valid_buffer = tn_buffer_retain(in->valid_buffer);
+  out->offsets_buffer = tn_buffer_retain(in->offsets_buffer);
+  tn_vec_set_pointers(out);
+  if (to->root == TN_ROW) {
+    TN_TRY_TO(done, cast_fields(env, in, live_rows, to, column, out, err));
+  } else {  // without an outer mask all ranges are live: those of null lists are empty
+    TN_TRY_TO(done, cast_list(env, in, live != NULL ? live_rows : NULL, to, column, out, err));
+  }
+done:
+  tn_buffer_release(rows);
   if (st != TARN_OK) {
     tn_vec_reset(env, out);
   }

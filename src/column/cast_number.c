@@ -43,7 +43,7 @@ static void put_decimal(const tn_type *to, tn_i128 unscaled, int64_t shift, tn_d
     m = m / divisor + (rest >= divisor - rest);
   }
   for (; m != 0 && shift > 0 && m < limit; shift--) {
-    m *= 10;
+    m = m > (limit - 1) / 10 ? limit : m * 10;
   }
   out->is_null = m >= limit;
   out->v.i128 = out->is_null ? 0 : is_negative ? -(tn_i128)m : (tn_i128)m;

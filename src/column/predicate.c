@@ -36,6 +36,15 @@ tarn_status tn_predicate_create(tarn_env *env, struct tarn_predicate **out, tarn
 
 /* ------------------------------------------------------------------ leaves */
 
+tn_datum *tn_pred_alloc_datums(tn_arena *arena, size_t n) {
+  const size_t align = _Alignof(tn_datum);
+  if (n > SIZE_MAX / sizeof(tn_datum) - 1) {
+    return NULL;
+  }
+  uint8_t *bytes = tn_arena_calloc(arena, 1, n * sizeof(tn_datum) + align);
+  return bytes == NULL ? NULL : (tn_datum *)(void *)(bytes + (-(uintptr_t)bytes & (align - 1)));
+}
+
 static void sift_down(const tn_type *type, tn_datum *items, size_t root, size_t n) {
   for (;;) {
     size_t child = 2 * root + 1;
@@ -110,7 +119,7 @@ tn_pred *tn_pred_leaf_at(tn_arena *arena, tn_pred_op op, const tn_pred_column *c
   bool is_set = op == TN_PRED_IN || op == TN_PRED_NOT_IN;
   tn_datum *copies = NULL;
   if (n_literals > 0) {
-    copies = tn_arena_calloc(arena, (size_t)n_literals, sizeof(*copies));
+    copies = tn_pred_alloc_datums(arena, (size_t)n_literals);
     if (copies == NULL) {
       return NULL;
     }

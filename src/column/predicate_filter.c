@@ -1,7 +1,8 @@
 /* predicate_filter.c - which rows of a batch match, a leaf at a time over whole columns.
  *
  *   F1  The selection is an array of 64-bit words; a leaf only ever clears bits in it. A word that
- *       is zero is not looked at again, so an AND costs little once few rows are left.
+ *       is zero is not looked at again, so an AND costs little once few rows are left. Bits past
+ *       the last row are zero.
  *   F2  Values of fixed layouts become integers whose order is the order of the values; every
  *       comparison is then one test against an interval [low, high], or its opposite.
  *   F3  A dictionary is tested once and its codes are mapped; a constant is tested once.
@@ -44,6 +45,13 @@ static bool is_any_set(const uint64_t *words, size_t n_words) {
 
 static void clear_all(uint64_t *words, int64_t n) {
   memset(words, 0, words_for(n) * sizeof(*words));
+}
+
+static void set_all(uint64_t *words, int64_t n) {
+  memset(words, 0xff, words_for(n) * sizeof(*words));
+  if (n % 64 != 0) {
+    words[n / 64] = ((uint64_t)1 << (n % 64)) - 1;
+  }
 }
 
 static void keep_valid(const uint8_t *valid, int64_t n, uint64_t *words) {
@@ -383,7 +391,7 @@ static tarn_status filter_dictionary(const filter *f, const tn_pred *leaf, int32
     return tn_oom(f->err);
   }
   uint8_t *table = (uint8_t *)(matches + n_words); /* a byte for each code; at least code 0 */
-  memset(matches, 0xff, n_words * 8);
+  set_all(matches, values->length);
   table[0] = 0;
   tarn_status st = filter_vec(f, leaf, step, values, values->length, matches);
   for (int64_t i = 0; i < values->length && st == TARN_OK; i++) {

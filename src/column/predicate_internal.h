@@ -4,13 +4,16 @@
 
 #include "column/predicate.h"
 
-/* The order of literals in IN lists and of interval bounds: tn_datum_compare(). */
 static inline bool tn_pred_is_compound(const tn_pred *pred) {
   return pred->op == TN_PRED_AND || pred->op == TN_PRED_OR;
 }
 static inline bool tn_pred_is_constant(const tn_pred *pred) {
   return pred->op == TN_PRED_TRUE || pred->op == TN_PRED_FALSE;
 }
+
+/* Zeroed datums in an arena, whose memory is aligned to 8 bytes only: a datum needs 16. NULL when
+ * out of memory. */
+tn_datum *tn_pred_alloc_datums(tn_arena *arena, size_t n);
 
 /* Is the value among the sorted literals of an IN or NOT_IN leaf? */
 bool tn_pred_literals_have(const tn_pred *leaf, const tn_datum *value);

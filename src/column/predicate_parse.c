@@ -339,14 +339,23 @@ static tarn_status parse_literal(parser *p, const tn_pred_column *column, tn_dat
 
 static tarn_status parse_in(parser *p, const tn_pred_column *column, tn_datum **literals,
                             int32_t *n_literals) {
-  void *array = NULL;
+  tn_datum *array = NULL;
   size_t capacity = 0, n = 0;
   TN_TRY(need_symbol(p, "(", "( behind IN"));
   for (;;) {
-    if (n >= INT32_MAX || !tn_arena_grow(p->arena, &array, &capacity, n, sizeof(tn_datum))) {
-      return tn_oom(p->err);
+    if (n == capacity) {
+      size_t larger = capacity == 0 ? 8 : 2 * capacity;
+      tn_datum *grown = larger > INT32_MAX ? NULL : tn_pred_alloc_datums(p->arena, larger);
+      if (grown == NULL) {
+        return tn_oom(p->err);
+      }
+      if (n > 0) {
+        memcpy(grown, array, n * sizeof(*array));
+      }
+      array = grown;
+      capacity = larger;
     }
-    TN_TRY(parse_literal(p, column, &((tn_datum *)array)[n++]));
+    TN_TRY(parse_literal(p, column, &array[n++]));
     if (!is_symbol(p, ",")) {
       break;
     }
