@@ -23,8 +23,9 @@
 #define MIN_PEEK_BYTES ((size_t)16 * 1024)
 #define MAX_GAP_BYTES ((int64_t)64 * 1024)
 #define MAX_GROUP_BYTES ((int64_t)1024 * 1024)
-#define GROWTH_BYTES ((size_t)64 * 1024) /* requests that grow slowly must not move windows often \
-                                          */
+#define GROWTH_BYTES                                                           \
+  ((size_t)64 * 1024) /* requests that grow slowly must not move windows often \
+                       */
 
 /* ------------------------------------------------------------------------------- memory of windows
  */
@@ -135,7 +136,8 @@ static read_job *job_start(tn_file *file, int64_t offset, size_t len) {
   return job;
 }
 
-/* The job has finished, or never will be done. True: its bytes are there. */
+/* Afterwards the job has finished or never will be done, and belongs to the caller. True: its bytes
+ * are there. */
 static bool job_settle(read_job *job) {
   bool is_taken;
   pthread_mutex_lock(&job->mutex);
@@ -148,12 +150,15 @@ static bool job_settle(read_job *job) {
     pthread_cond_wait(&job->has_finished, &job->mutex);
   }
   pthread_mutex_unlock(&job->mutex);
-  if (is_taken) { /* the queue may hold the job for long; what it holds is given back now */
-    tn_file_release(job->file);
-    job->file = NULL;
-    block_free(job->env, &job->bytes);
-  }
   return job->status == TARN_OK;
+}
+
+/* Of a settled job. What it holds is given back now: the queue may keep the rest for long. */
+static void job_drop(read_job *job) {
+  tn_file_release(job->file);
+  job->file = NULL;
+  block_free(job->env, &job->bytes);
+  job_release(job);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -189,8 +194,8 @@ struct tn_prefetch {
 
 static void window_reset(tarn_env *env, window *w) {
   if (w->ahead != NULL) {
-    job_settle(w->ahead);
-    job_release(w->ahead);
+    (void)job_settle(w->ahead);
+    job_drop(w->ahead);
     w->ahead = NULL;
   }
   block_free(env, &w->bytes);
@@ -264,7 +269,10 @@ static tarn_status move_window(tn_file *file, window *w, int64_t offset, size_t 
   wanted = kept + ahead >= n_bytes ? kept + ahead : smaller(w->usual, left);
   if (wanted > w->bytes.capacity && block_make(env, &bytes, wanted, false, NULL) != TARN_OK) {
     wanted = n_bytes;
-    if (wanted > w->bytes.capacity) {
+    if (wanted > w->bytes.capacity && block_make(env, &bytes, wanted, true, NULL) != TARN_OK) {
+      /* The last way to find room: give up what is kept, and read it again. */
+      block_free(env, &w->bytes);
+      w->len = kept = ahead = 0;
       TN_TRY(block_make(env, &bytes, wanted, true, err));
     }
   }
@@ -296,14 +304,14 @@ static tarn_status fill_window(tn_file *file, window *w, int64_t offset, size_t 
   tarn_status st = TARN_OK;
   if (!is_within(w, offset, n_bytes)) {
     if (w->ahead != NULL && !job_settle(w->ahead)) {
-      job_release(w->ahead);
+      job_drop(w->ahead);
       w->ahead = NULL;
     }
     if (w->ahead == NULL || !take_ahead(file->env, w, offset, n_bytes)) {
       st = move_window(file, w, offset, n_bytes, end, err);
     }
     if (w->ahead != NULL) {
-      job_release(w->ahead);
+      job_drop(w->ahead);
       w->ahead = NULL;
     }
     TN_TRY(st);
