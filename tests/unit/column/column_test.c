@@ -61,6 +61,7 @@ static void put_fixed(tn_vec *vec, size_t i, const tn_json *json) {
   int64_t n = 0;
   double d = 0;
   bool b = false;
+  tn_slice text;
   uint8_t *to = (uint8_t *)vec->values + i * tn_layout_width(vec->layout);
   switch (vec->layout) {
     case TN_LAYOUT_BIT:
@@ -69,7 +70,12 @@ static void put_fixed(tn_vec *vec, size_t i, const tn_json *json) {
       break;
     case TN_LAYOUT_F32:
     case TN_LAYOUT_F64:
-      assert_true(tn_json_real(json, &d));
+      if (tn_json_kind_of(json) == TN_JSON_STRING) {
+        assert_true(tn_json_text(json, &text)); /* "NaN" and the like */
+        d = strtod((const char *)text.data, NULL);
+      } else {
+        assert_true(tn_json_real(json, &d));
+      }
       if (vec->layout == TN_LAYOUT_F32) {
         float f = (float)d;
         memcpy(to, &f, 4);
@@ -85,6 +91,21 @@ static void put_fixed(tn_vec *vec, size_t i, const tn_json *json) {
       memcpy(to, &n, tn_layout_width(vec->layout));
       break;
   }
+}
+
+/* Binary values may be "hex:00ff". */
+static size_t put_bytes(tn_vec *vec, size_t at, tn_slice text) {
+  uint8_t *to = (uint8_t *)vec->values + at;
+  if (tn_type_is_bytes(vec->type) && tn_slice_starts_with(text, tn_slice_text("hex:"))) {
+    size_t n = (text.len - 4) / 2;
+    for (size_t i = 0; i < n; i++) {
+      char digits[3] = {(char)text.data[4 + 2 * i], (char)text.data[5 + 2 * i], '\0'};
+      to[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return n;
+  }
+  memcpy(to, text.data, text.len);
+  return text.len;
 }
 
 static tarn_status build(tarn_env *env, tn_vec *vec, items in, tarn_error *err);
@@ -141,16 +162,16 @@ static tarn_status build(tarn_env *env, tn_vec *vec, items in, tarn_error *err) 
       text = tn_slice_of(NULL, 0);
       if (!is_null) {
         assert_true(tn_json_text(in.at[i], &text));
-        memcpy((uint8_t *)vec->values + at, text.data, text.len);
+        text.len = put_bytes(vec, at, text);
       }
       vec->offsets[i + 1] = (int32_t)(at + text.len);
     } else if (vec->layout == TN_LAYOUT_LIST) {
       vec->offsets[i + 1] = vec->offsets[i] + (is_null ? 0 : (int32_t)tn_json_count(in.at[i]));
     } else if (vec->n_children == 0) {
-      if (is_null && vec->layout != TN_LAYOUT_BIT) {
+      if (is_null && tn_layout_width(vec->layout) > 0) {
         memset((uint8_t *)vec->values + i * tn_layout_width(vec->layout), 0x77,
                tn_layout_width(vec->layout));
-      } else if (!is_null) {
+      } else if (!is_null && vec->layout != TN_LAYOUT_STRUCT) {
         put_fixed(vec, i, in.at[i]);
       }
     }

@@ -1,7 +1,8 @@
 /* column_test.h - vectors from JSON text and back, for the tests of this room.
  *
  * A text is a JSON array with an item a row: true, 1, 2.5, "text", null; decimals and timestamps of
- * 128 bits as numbers or, from 19 digits on, "digits"; lists as [...]; MAP entries and ROWs as
+ * 128 bits as numbers or, from 19 digits on, "digits"; "NaN" for FLOAT and
+ * DOUBLE; "hex:00ff" for binary; lists as [...]; MAP entries and ROWs as
  * arrays of their parts.
  */
 #ifndef TN_TESTS_COLUMN_TEST_H
