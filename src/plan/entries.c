@@ -214,9 +214,6 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_err
   if (record->kind != TN_FILE_ADD && record->kind != TN_FILE_DELETE) {
     return tn_fail(err, TARN_E_CORRUPT, "a manifest entry of kind %d", (int)record->kind);
   }
-  if (request->only_bucket >= 0 && record->bucket != request->only_bucket) {
-    return TARN_OK;
-  }
   TN_TRY(intern_partition(w, record->partition, &p, err));
   if (!p->is_kept) {
     return TARN_OK;

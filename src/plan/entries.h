@@ -64,7 +64,6 @@ typedef struct tn_entries_request {
   int32_t max_threads;  /* 0: as the pool has */
   bool hides_level_0;   /* entries of level 0 are counted, not given */
   bool hides_postpone;  /* entries of bucket -2 likewise */
-  int32_t only_bucket;  /* -1: all */
   bool prunes_by_value; /* the value filter drops single files (else: only marks them) */
   bool keeps_stats;
   int64_t row_limit; /* stop when so many rows are found; -1: none */

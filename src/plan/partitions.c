@@ -93,8 +93,7 @@ tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_in
   tn_travel travel = {0};
   tn_scan_filter filter = {0};
   tn_entries entries = {0};
-  tn_entries_request request = {
-      .table = table, .filter = &filter, .only_bucket = -1, .row_limit = -1};
+  tn_entries_request request = {.table = table, .filter = &filter, .row_limit = -1};
   tn_file_groups groups = {0};
   tarn_status st;
   *out = NULL;

@@ -53,12 +53,9 @@ static tarn_status keeps_manifest(planner *p, const tn_manifest_file *m, bool *o
   if (m->n_added <= 0 && m->n_deleted <= 0) {
     return TARN_OK;
   }
-  if (m->has_buckets_min && m->has_buckets_max) {
-    if ((r->hides_postpone && m->max_bucket < 0 && !counts_hidden) ||
-        (r->only_bucket >= 0 &&
-         (r->only_bucket < m->min_bucket || r->only_bucket > m->max_bucket))) {
-      return TARN_OK;
-    }
+  if (r->hides_postpone && m->has_buckets_min && m->has_buckets_max && m->max_bucket < 0 &&
+      !counts_hidden) {
+    return TARN_OK;
   }
   if (r->hides_level_0 && m->has_level_min && m->has_level_max && m->max_level <= 0 &&
       !counts_hidden) {
@@ -107,23 +104,11 @@ static tarn_status read_options(planner *p, tarn_error *err) {
   tn_entries_request *r = &p->request;
   int64_t number;
   bool is_set;
-  const char *mode = tn_options_get(options, "batch-scan-mode");
   TN_TRY(tn_options_int(options, "scan.manifest.parallelism", &number, &is_set, err));
   if (is_set && number > 0) {
     r->max_threads = number > INT32_MAX ? INT32_MAX : (int32_t)number;
   }
-  r->only_bucket = -1;
-  if (tn_options_get(options, "scan.bucket") != NULL) {
-    TN_TRY(tn_options_int(options, "scan.bucket", &number, &is_set, err));
-    if (number < 0 || number > INT32_MAX) {
-      return tn_fail(err, TARN_E_INVALID, "option 'scan.bucket': %lld is no bucket",
-                     (long long)number);
-    }
-    r->only_bucket = (int32_t)number;
-  }
-  // A compaction reads level 0, too.
-  r->hides_level_0 = p->table->facts.has_primary_key && p->table->facts.skips_level_0 &&
-                     (mode == NULL || strcmp(mode, "compact") != 0);
+  r->hides_level_0 = p->table->facts.has_primary_key && p->table->facts.skips_level_0;
   r->hides_postpone = p->table->facts.bucket_mode == TN_BUCKETS_POSTPONE;
   return TARN_OK;
 }
@@ -132,7 +117,7 @@ static tarn_status read_options(planner *p, tarn_error *err) {
 static bool stops_at_limit(const planner *p) {
   const tn_table_facts *f = &p->table->facts;
   return p->scan->limit >= 0 && !p->has_value_filter && !f->has_primary_key &&
-         !f->deletion_vectors && !f->data_evolution && p->request.only_bucket < 0;
+         !f->deletion_vectors && !f->data_evolution;
 }
 
 static void set_up_request(planner *p) {

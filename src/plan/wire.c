@@ -1,8 +1,8 @@
 /* wire.c - splits as Java's bytes.
  *
  *   i64 magic | i32 version | i64 snapshot | partition | i32 bucket | utf bucket path
- *   | bool, i32 total buckets (6 and later) | i32 0 | u8 0 | files | deletion list | bool streaming
- *   | bool raw
+ *   | bool [i32 total buckets] (6 and later) | i32 0 | u8 0 | files | deletion list
+ *   | bool streaming | bool raw
  *
  * The frame is big-endian, rows inside are little-endian. Version 1 has neither magic nor version.
  * Rule: org.apache.paimon.table.source.{DataSplit,DeletionFile,SplitSerializer}. Spec: wire, 1
@@ -153,7 +153,9 @@ tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err)
   TN_TRY(put_i32(out, split->bucket, err));
   TN_TRY(put_utf(out, split->bucket_path, err));
   TN_TRY(put_u8(out, split->has_total_buckets, err));
-  TN_TRY(put_i32(out, split->has_total_buckets ? split->total_buckets : 0, err));
+  if (split->has_total_buckets) {
+    TN_TRY(put_i32(out, split->total_buckets, err));
+  }
   TN_TRY(put_i32(out, 0, err));
   TN_TRY(put_u8(out, false, err));
   TN_TRY(put_files(split, out, err));
@@ -412,6 +414,8 @@ static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) 
   TN_TRY(take_utf(r, &split->bucket_path, "bucket path", err));
   if (layout->has_total_buckets) {
     TN_TRY(take_bool(r, &split->has_total_buckets, "the mark of total buckets", err));
+  }
+  if (split->has_total_buckets) {
     TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
   }
   TN_TRY(take_before(r, err));

@@ -222,7 +222,6 @@ static void check__rejects_options_that_contradict(void **state) {
        "scan.snapshot-id must be null when you use latest-full for scan.mode"},
       {"scan.mode=latest;scan.version=4", -TARN_E_INVALID,
        "scan.version must be null when you use latest for scan.mode"},
-      {"scan.mode=sideways", -TARN_E_INVALID, "sideways"},
   };
   table_maker tm;
   (void)state;

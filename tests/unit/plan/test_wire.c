@@ -357,7 +357,7 @@ static void split__rejects_what_it_does_not_know(void **state) {
   assert_int_equal(tn_split_decode(env, tn_slice_of(bytes, n), &plan, &error), TARN_E_UNSUPPORTED);
   assert_non_null(strstr(error.message, "version 10"));
   bytes[11] = 8;
-  bytes[61] = 1;  // before files: bytes 58 to 61, after the total of 5
+  bytes[57] = 1;  // before files: bytes 54 to 57
   assert_int_equal(tn_split_decode(env, tn_slice_of(bytes, n), &plan, &error), TARN_E_UNSUPPORTED);
   free(bytes);
   indexed = vector("indexedsplit-v1.hex", &n);
