@@ -12,6 +12,8 @@
  *   D1  Rows of a batch are contiguous in the file (F2); deletions only clear bits of `alive`.
  *   D2  Pushed predicates skip, never filter exactly: the caller tests rows again.
  *   D3  A file that ends early, or holds another number of rows than its metadata, is CORRUPT.
+ *   D4  With scan.ignore-lost-files a file that is gone has no rows; with scan.ignore-corrupt-files
+ *       a file ends where reading it fails. Each time a warning goes to the log.
  * Rule: org.apache.paimon.utils.FormatReaderMapping, schema.SchemaEvolutionUtil; spec: read, 6-7.
  */
 #ifndef TN_DATAFILE_DATA_READER_H
@@ -24,21 +26,30 @@
 #include "model/manifest.h"
 #include "model/table.h"
 
+/* What is wanted of each file of a table: the two groups of columns, and how files of each schema
+ * answer them (kept by schema id). It must outlive the readers made with it and the encoded vectors
+ * that they gave. One thread at a time. */
+typedef struct tn_data_shape tn_data_shape;
+
+/* Columns are of the table's read type (nested ROWs may be pruned). System columns by id, of
+ * key-value files only: _SEQUENCE_NUMBER (BIGINT), _VALUE_KIND (TINYINT). The fields are borrowed
+ * until all batches are gone. is_key_value: files of a primary-key table. */
+TN_CHECKED tarn_status tn_data_shape_create(tn_table *table, const tn_field *first_fields,
+                                            int32_t n_first, const tn_field *rest_fields,
+                                            int32_t n_rest, bool is_key_value, tn_data_shape **out,
+                                            tarn_error *err);
+void tn_data_shape_free(tn_data_shape *shape); /* accepts NULL */
+
 typedef struct tn_data_request {
-  tn_table *table;
+  tn_data_shape *shape;
   const tn_data_file *file; /* borrowed, as all below, until the reader is freed */
   const char *path;         /* of the file */
   tn_slice partition;       /* arity-prefixed row */
   tn_dv *deletions;         /* NULL: none */
-  /* Wanted columns, of the table's read type (nested ROWs may be pruned). System columns by id:
-   * _SEQUENCE_NUMBER, _VALUE_KIND (key-value files). */
-  const tn_field *first_fields;
-  int32_t n_first;
-  const tn_field *rest_fields;
-  int32_t n_rest;
-  const tn_pred *pushed; /* on current columns; NULL: none */
-  bool is_key_value;     /* file of a primary-key table: has _KEY_*, sequence, kind */
-  int64_t batch_rows;    /* 0: the reader's choice */
+  const tn_pred *pushed;    /* on current columns; NULL: none */
+  const tn_ranges *rows;    /* positions that are wanted; NULL: all */
+  bool wants_flat;          /* no encoded vectors: the columns leave the library as they are */
+  int64_t batch_rows;       /* 0: the reader's choice */
   const tarn_cancel *cancel;
 } tn_data_request;
 
@@ -51,12 +62,13 @@ TN_CHECKED tarn_status tn_data_reader_open(const tn_data_request *request, tn_da
 void tn_data_reader_free(tn_data_reader *reader); /* accepts NULL */
 
 /* The first columns of the next rows; n_rows == 0: the end. *alive: bitmap of the rows that are not
- * deleted, owned by the reader and valid until the next call; NULL: all are alive. */
+ * deleted, owned by the reader and valid until the next call; NULL: all are alive. `first` is all
+ * zero or holds a previous batch, which is reset; its types are those of the request's fields. */
 TN_CHECKED tarn_status tn_data_reader_next(tn_data_reader *reader, int64_t max_rows,
                                            tn_batch *first, const uint8_t **alive, tarn_error *err);
-/* The rest columns of the rows that next() gave. At most once a next(). */
+/* The rest columns of the rows that next() gave. At most once a next(). `rest` likewise. */
 TN_CHECKED tarn_status tn_data_reader_rest(tn_data_reader *reader, tn_batch *rest, tarn_error *err);
-/* Rows of the file that statistics and selection left to be read. */
+/* Rows of the file that statistics, selection and deletions left to be read. */
 int64_t tn_data_reader_selected_rows(const tn_data_reader *reader);
 
 #endif

@@ -1,0 +1,446 @@
+/* merge_reader.c - splits that are merged: section after section, run against run.
+ *
+ * Columns of the key part, read first: the key (from the value columns of its name), user sequence
+ * fields, and where they are needed _SEQUENCE_NUMBER and _VALUE_KIND. Every other column comes
+ * late. Parts of the predicate that use the key alone are tested on the rows of every run: either
+ * all rows of a key pass or none. The rest is tested on merged rows.
+ *
+ * Not needed: sequence numbers where the files of different runs have disjoint ranges of them; row
+ * kinds of files without retractions, unless somebody wants to see them.
+ */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "read/sections.h"
+#include "read/split_reader.h"
+
+typedef struct merge_reader merge_reader;
+
+/* One sorted run: its files one after the other. */
+typedef struct run_input {
+  tn_merge_input input;
+  merge_reader *m;
+  const tn_sorted_run *run;
+  int32_t next_file; /* to be opened, in the run */
+  const tn_data_file *meta;
+  tn_open_file file;
+  const char *path; /* of the open file; lives as long as the section */
+  int32_t rank;
+  bool has_sequence, has_kinds; /* the open file's columns */
+  int64_t max_rows;             /* of the open file's batches */
+} run_input;
+
+struct merge_reader {
+  tn_split_reader reader;
+  const tn_read_context *c;
+  const tn_split *split;
+  tn_arena arena;
+  tn_section *sections;
+  int32_t n_sections, next_section;
+  int32_t *ranks;
+  tn_arena scratch; /* of the section */
+
+  /* key_fields is followed by _SEQUENCE_NUMBER and _VALUE_KIND, as a shape wants them. */
+  tn_field *key_fields[2][2];
+  int32_t n_key_fields;
+  tn_data_shape *shapes[2][2]; /* with sequence numbers? with kinds? made when needed */
+  tn_field *value_fields, *filter_fields;
+  int32_t n_value_fields, n_filter_fields;
+  int32_t *out_columns, *filter_columns;
+  tn_merge_spec spec;
+
+  bool needs_sequence;   /* in the section that is being read */
+  int64_t key_bytes;     /* for batches of one run, of this section */
+  tn_split_reader *list; /* the section of one run that is being read */
+  tn_merger *merger;     /* or the section of several runs */
+  int32_t n_runs;        /* of it */
+};
+
+static const tn_field sequence_field = {
+    .id = TN_FIELD_ID_SEQUENCE_NUMBER, .name = "_SEQUENCE_NUMBER", .type = {.root = TN_BIGINT}};
+static const tn_field kind_field = {
+    .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
+
+/* ------------------------------------------------------------------ a run as an input */
+
+static tarn_status shape_for(merge_reader *m, bool has_sequence, bool has_kinds,
+                             tn_data_shape **out, tarn_error *err) {
+  tn_data_shape **shape = &m->shapes[has_sequence][has_kinds];
+  if (*shape == NULL) {
+    TN_TRY(tn_data_shape_create(m->c->o.table, m->key_fields[has_sequence][has_kinds],
+                                m->n_key_fields + has_sequence + has_kinds, m->value_fields,
+                                m->n_value_fields, true, shape, err));
+  }
+  *out = *shape;
+  return TARN_OK;
+}
+
+static tarn_status open_next_file(run_input *in, tarn_error *err) {
+  merge_reader *m = in->m;
+  int32_t index = in->run->files[in->next_file++];
+  tn_open_request q = {
+      .context = m->c, .split = m->split, .index = index, .pushed = m->c->key_filter};
+  in->meta = &m->split->files[index];
+  in->rank = m->ranks[index];
+  in->has_sequence = m->needs_sequence;
+  in->has_kinds = tn_file_needs_kinds(m->c, in->meta);
+  TN_TRY(shape_for(m, in->has_sequence, in->has_kinds, &q.shape, err));
+  in->max_rows = tn_file_batch_rows(m->c, in->meta, m->spec.input_rows, m->key_bytes);
+  q.batch_rows = in->max_rows;
+  TN_TRY(tn_open_file_open(&q, &in->file, err));
+  in->path = tn_arena_strdup(&m->scratch, in->file.path);
+  return in->path != NULL ? TARN_OK : tn_oom(err);
+}
+
+/* Take a flat system column out of the key batch: its values and the reference to them. */
+static tarn_status take_system_column(run_input *in, tn_merge_rows *rows, int32_t at,
+                                      tn_buffer **buffer, tarn_error *err) {
+  tarn_env *env = in->m->c->env;
+  tn_vec *vec = &rows->keys.columns[at];
+  TN_TRY(tn_vec_flatten(env, vec, err));
+  if (vec->null_count > 0) {
+    return tn_fail(err, TARN_E_CORRUPT, "%s: column %s is missing or holds nulls", in->path,
+                   rows->keys.fields[at].name);
+  }
+  *buffer = tn_buffer_retain(vec->values_buffer);
+  tn_vec_reset(env, vec);
+  return TARN_OK;
+}
+
+static tarn_status take_system_columns(run_input *in, tn_merge_rows *rows, tarn_error *err) {
+  int32_t at = in->m->n_key_fields;
+  if (in->has_sequence) {
+    TN_TRY(take_system_column(in, rows, at++, &rows->sequences_buffer, err));
+    rows->sequences = (int64_t *)(void *)rows->sequences_buffer->data;
+  }
+  if (in->has_kinds) {
+    TN_TRY(tn_vec_flatten(in->m->c->env, &rows->keys.columns[at], err));
+    TN_TRY(tn_check_kinds(&rows->keys.columns[at], in->path, err));
+    TN_TRY(take_system_column(in, rows, at++, &rows->kinds_buffer, err));
+    rows->kinds = (int8_t *)(void *)rows->kinds_buffer->data;
+  }
+  rows->keys.n_columns = in->m->n_key_fields;
+  return TARN_OK;
+}
+
+/* Deletions and the key filter as a bitmap of rows. */
+static tarn_status take_alive(run_input *in, const uint8_t *alive, tn_merge_rows *rows,
+                              tarn_error *err) {
+  const tn_read_context *c = in->m->c;
+  size_t n_bytes = TN_BITMAP_BYTES(rows->keys.n_rows);
+  if (alive == NULL && c->key_filter == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_buffer_create(c->env, n_bytes + 8, &rows->alive_buffer, err));
+  rows->alive = rows->alive_buffer->data;
+  if (alive != NULL) {
+    memcpy(rows->alive, alive, n_bytes);
+  } else {
+    memset(rows->alive, 0xff, n_bytes);
+  }
+  return c->key_filter != NULL
+             ? tn_pred_filter(c->env, c->key_filter, &rows->keys, rows->alive, err)
+             : TARN_OK;
+}
+
+static tarn_status run_next(tn_merge_input *input, int64_t max_rows, tn_merge_rows *out,
+                            tarn_error *err) {
+  run_input *in = TN_CONTAINER_OF(input, run_input, input);
+  const uint8_t *alive;
+  for (;;) {
+    if (in->file.reader == NULL) {
+      if (in->next_file == in->run->n_files) {
+        return TARN_OK;
+      }
+      TN_TRY(open_next_file(in, err));
+    }
+    TN_TRY(tn_data_reader_next(in->file.reader, max_rows < in->max_rows ? max_rows : in->max_rows,
+                               &out->keys, &alive, err));
+    if (out->keys.n_rows > 0) {
+      break;
+    }
+    tn_open_file_close(&in->file);
+  }
+  TN_TRY(take_system_columns(in, out, err));
+  TN_TRY(take_alive(in, alive, out, err));
+  out->sequence = in->meta->min_sequence;
+  out->level = in->meta->level;
+  out->rank = in->rank;
+  out->path = in->path;
+  return TARN_OK;
+}
+
+static tarn_status run_values(tn_merge_input *input, tn_batch *out, tarn_error *err) {
+  run_input *in = TN_CONTAINER_OF(input, run_input, input);
+  return tn_data_reader_rest(in->file.reader, out, err);
+}
+
+static void run_free(tn_merge_input *input) {
+  run_input *in = TN_CONTAINER_OF(input, run_input, input);
+  tn_open_file_close(&in->file);
+  tn_free(&in->m->c->env->mem, in);
+}
+
+static const tn_merge_input_ops run_ops = {run_next, run_values, run_free};
+
+/* ------------------------------------------------------------------ columns */
+
+/* The place of a column for the merger: in the key part, else in the value part. */
+static int32_t place_column(merge_reader *m, const tn_field *field) {
+  const tn_field *keys = m->key_fields[0][0];
+  int32_t at = tn_fields_find_id(keys, m->n_key_fields, field->id);
+  if (at >= 0) {
+    return at;
+  }
+  return -1 - tn_fields_add(m->value_fields, &m->n_value_fields, field);
+}
+
+static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
+  const tn_table *table = m->c->o.table;
+  const tn_schema *schema = table->schema;
+  const tn_table_facts *facts = &table->facts;
+  size_t n_max = (size_t)schema->n_key_columns + (size_t)facts->n_sequence_columns + 3;
+  for (int32_t i = 0; i < 4; i++) {
+    tn_field *fields = tn_arena_calloc(&m->arena, n_max, sizeof(*fields));
+    int32_t n = 0;
+    if (fields == NULL) {
+      return tn_oom(err);
+    }
+    for (int32_t k = 0; k < schema->n_key_columns; k++) {
+      fields[n++] = schema->fields[schema->key_columns[k]];
+    }
+    /* A sequence field that is a key column is equal within a group. */
+    for (int32_t k = 0; k < facts->n_sequence_columns; k++) {
+      tn_fields_add(fields, &n, &schema->fields[facts->sequence_columns[k]]);
+    }
+    m->n_key_fields = n;
+    m->key_fields[i / 2][i % 2] = fields;
+    if (i / 2 == 1) {
+      fields[n++] = sequence_field;
+    }
+    if (i % 2 == 1) {
+      fields[n] = kind_field;
+    }
+  }
+  for (int32_t i = 0; i < m->n_key_fields; i++) {
+    if (!tn_key_has_order(&m->key_fields[0][0][i].type)) {
+      return tn_fail(err, TARN_E_UNSUPPORTED,
+                     "column '%s' of %s: a key or sequence field of a nested type",
+                     m->key_fields[0][0][i].name, table->full_name);
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status lay_out_columns(merge_reader *m, tarn_error *err) {
+  const tn_read_context *c = m->c;
+  const tn_schema *schema = c->o.table->schema;
+  size_t n_out = (size_t)c->o.n_fields + 1, n_all = n_out + (size_t)schema->n_fields;
+  TN_TRY(lay_out_keys(m, err));
+  m->value_fields = tn_arena_calloc(&m->arena, n_all, sizeof(*m->value_fields));
+  m->filter_fields =
+      tn_arena_calloc(&m->arena, (size_t)schema->n_fields + 1, sizeof(*m->filter_fields));
+  m->out_columns = tn_arena_calloc(&m->arena, n_out, sizeof(*m->out_columns));
+  m->filter_columns =
+      tn_arena_calloc(&m->arena, (size_t)schema->n_fields + 1, sizeof(*m->filter_columns));
+  if (m->value_fields == NULL || m->filter_fields == NULL || m->out_columns == NULL ||
+      m->filter_columns == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < c->o.n_fields; i++) {
+    m->out_columns[i] = place_column(m, &c->o.fields[i]);
+  }
+  tn_fields_add_tested(c, c->value_filter, m->filter_fields, &m->n_filter_fields);
+  for (int32_t i = 0; i < m->n_filter_fields; i++) {
+    m->filter_columns[i] = place_column(m, &m->filter_fields[i]);
+  }
+  m->spec = (tn_merge_spec){
+      .key_fields = m->key_fields[0][0],
+      .n_keys = schema->n_key_columns,
+      .n_sequence_fields = m->n_key_fields - schema->n_key_columns,
+      .n_key_fields = m->n_key_fields,
+      .sequence_descending = c->o.table->facts.sequence_descending,
+      .value_fields = m->value_fields,
+      .n_value_fields = m->n_value_fields,
+      .out_fields = c->o.fields,
+      .out_columns = m->out_columns,
+      .n_out_columns = c->o.n_fields,
+      .filter = c->value_filter,
+      .filter_fields = m->filter_fields,
+      .filter_columns = m->filter_columns,
+      .n_filter_columns = m->n_filter_fields,
+      .engine = c->engine,
+      .ignore_delete = c->o.table->facts.ignore_delete,
+      /* first-row is not wrapped (spec: merge-engines, 1). */
+      .needs_lookup = c->o.table->facts.needs_lookup && c->engine != &tn_engine_first_row,
+      .keeps_deletes = c->o.keeps_deletes,
+      .batch_rows = c->batch_rows,
+      .input_rows = c->batch_rows,
+      .cancel = c->o.cancel,
+  };
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ sections */
+
+static void close_section(merge_reader *m) {
+  tn_split_reader_free(m->list);
+  tn_merger_free(m->merger);
+  m->list = NULL;
+  m->merger = NULL;
+  tn_arena_reset(&m->scratch);
+}
+
+static tarn_status open_merged_section(merge_reader *m, const tn_section *section,
+                                       tarn_error *err) {
+  tn_mem *mem = &m->c->env->mem;
+  int32_t n = 0;
+  tarn_status st = TARN_OK;
+  tn_merge_input **inputs = tn_calloc(mem, (size_t)section->n_runs, sizeof(*inputs));
+  if (inputs == NULL) {
+    return tn_oom(err);
+  }
+  m->n_runs = section->n_runs;
+  TN_TRY_TO(done,
+            tn_section_sequences_overlap(&m->scratch, m->split, section, &m->needs_sequence, err));
+  /* Of each run about two batches are held; all of them may take a quarter of the budget. */
+  m->key_bytes = (int64_t)(mem->budget_bytes / 8) / section->n_runs;
+  for (n = 0; n < section->n_runs; n++) {
+    run_input *in = tn_calloc(mem, 1, sizeof(*in));
+    if (in == NULL) {
+      st = tn_oom(err);
+      goto done;
+    }
+    in->input.ops = &run_ops;
+    in->m = m;
+    in->run = &section->runs[n];
+    inputs[n] = &in->input;
+  }
+  st = tn_merger_create(m->c->env, &m->spec, inputs, n, &m->merger, err);
+  n = 0; /* they are the merger's, or gone */
+done:
+  for (int32_t i = 0; i < n; i++) {
+    run_free(inputs[i]);
+  }
+  tn_free(mem, inputs);
+  return st;
+}
+
+static tarn_status open_section(merge_reader *m, tarn_error *err) {
+  const tn_section *section = &m->sections[m->next_section++];
+  if (section->n_runs == 1) {
+    tn_file_list list = {
+        .split = m->split,
+        .files = section->runs[0].files,
+        .n_files = section->runs[0].n_files,
+        .has_kinds = true,
+        .pushes_values = true,
+        .filter = m->c->o.predicate,
+    };
+    return tn_file_list_read(m->c, &list, &m->list, err);
+  }
+  return open_merged_section(m, section, err);
+}
+
+/* ------------------------------------------------------------------ output */
+
+/* A merged batch with its kinds in front. */
+static tarn_status add_kinds(merge_reader *m, tn_batch *merged, const tn_buffer *kinds,
+                             tn_batch *out, tarn_error *err) {
+  tarn_env *env = m->c->env;
+  tarn_status st = TARN_OK;
+  TN_TRY(tn_batch_init(env, m->c->out_fields, m->c->n_out, out, err));
+  TN_TRY_TO(fail, tn_vec_alloc(env, &out->columns[0], merged->n_rows, 0, err));
+  memcpy(out->columns[0].values, kinds->data, (size_t)merged->n_rows);
+  for (int32_t i = 0; i < merged->n_columns; i++) {
+    tn_vec_reset(env, &out->columns[i + 1]);
+    tn_vec_move(&out->columns[i + 1], &merged->columns[i]);
+  }
+  out->n_rows = merged->n_rows;
+  return TARN_OK;
+fail:
+  tn_batch_reset(env, out);
+  return st;
+}
+
+static tarn_status next_merged(merge_reader *m, tn_batch *out, tarn_error *err) {
+  tn_batch merged = {0};
+  tn_buffer *kinds = NULL;
+  tarn_status st;
+  if (!m->c->o.with_row_kind) {
+    st = tn_merger_next(m->merger, out, NULL, err);
+  } else {
+    st = tn_merger_next(m->merger, &merged, &kinds, err);
+    if (st == TARN_OK && merged.n_rows > 0) {
+      st = add_kinds(m, &merged, kinds, out, err);
+    }
+    tn_batch_reset(m->c->env, &merged);
+    tn_buffer_release(kinds);
+  }
+  if (st == TARN_E_LIMIT) {
+    tn_error_context(
+        err, st,
+        "merging %d sorted runs of %s, bucket %d, within a memory budget of %llu bytes "
+        "(raise it: --memory, memory_budget_bytes; or compact the table)",
+        (int)m->n_runs, m->c->o.table->full_name, (int)m->split->bucket,
+        (unsigned long long)m->c->env->mem.budget_bytes);
+  }
+  return st;
+}
+
+static tarn_status merge_reader_next(tn_split_reader *reader, tn_batch *out, tarn_error *err) {
+  merge_reader *m = TN_CONTAINER_OF(reader, merge_reader, reader);
+  for (;;) {
+    if (m->list == NULL && m->merger == NULL) {
+      if (m->next_section == m->n_sections) {
+        return TARN_OK;
+      }
+      TN_TRY(open_section(m, err));
+    }
+    TN_TRY(m->list != NULL ? m->list->ops->next(m->list, out, err) : next_merged(m, out, err));
+    if (out->n_rows > 0) {
+      return TARN_OK;
+    }
+    tn_batch_reset(m->c->env, out);
+    close_section(m);
+  }
+}
+
+static void merge_reader_free(tn_split_reader *reader) {
+  merge_reader *m = TN_CONTAINER_OF(reader, merge_reader, reader);
+  tn_mem *mem = &m->c->env->mem;
+  close_section(m);
+  for (int32_t i = 0; i < 4; i++) {
+    tn_data_shape_free(m->shapes[i / 2][i % 2]);
+  }
+  tn_arena_reset(&m->arena);
+  tn_free(mem, m);
+}
+
+static const tn_split_reader_ops merge_reader_ops = {merge_reader_next, merge_reader_free};
+
+tarn_status tn_merge_split_read(const tn_read_context *c, const tn_split *split,
+                                tn_split_reader **out, tarn_error *err) {
+  merge_reader *m = tn_calloc(&c->env->mem, 1, sizeof(*m));
+  tarn_status st = TARN_OK;
+  *out = NULL;
+  if (m == NULL) {
+    return tn_oom(err);
+  }
+  m->reader.ops = &merge_reader_ops;
+  m->c = c;
+  m->split = split;
+  tn_arena_init(&m->arena, &c->env->mem, (size_t)1 << 30);
+  tn_arena_init(&m->scratch, &c->env->mem, (size_t)1 << 30);
+  TN_TRY_TO(done, lay_out_columns(m, err));
+  TN_TRY_TO(done, tn_sections_make(&m->arena, c->o.table->schema, split, &m->sections,
+                                   &m->n_sections, err));
+  TN_TRY_TO(done, tn_sections_rank(&m->arena, split, &m->ranks, err));
+done:
+  if (st != TARN_OK) {
+    merge_reader_free(&m->reader);
+    return st;
+  }
+  *out = &m->reader;
+  return TARN_OK;
+}

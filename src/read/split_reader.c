@@ -1,0 +1,143 @@
+#include "read/split_reader.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+/* ------------------------------------------------------------------ the way */
+
+static bool knows_delete_counts(const tn_split *split) {
+  for (int32_t i = 0; i < split->n_files; i++) {
+    if (!split->files[i].has_delete_row_count) {
+      return false;
+    }
+  }
+  return true;
+}
+
+#define POSTPONE_BUCKET (-2)
+
+tn_split_way tn_split_choose_way(const tn_read_context *c, const tn_split *split) {
+  if (!c->o.table->facts.has_primary_key) {
+    return TN_SPLIT_RAW;
+  }
+  if (!c->o.keeps_deletes && !split->is_streaming && split->is_raw_convertible &&
+      knows_delete_counts(split)) {
+    return TN_SPLIT_RAW;
+  }
+  if (split->is_streaming || split->bucket == POSTPONE_BUCKET) {
+    return TN_SPLIT_NOT_MERGED;
+  }
+  return c->engine != NULL ? TN_SPLIT_MERGED : TN_SPLIT_REFUSED;
+}
+
+/* ------------------------------------------------------------------ files */
+
+tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_error *err) {
+  const tn_read_context *c = q->context;
+  const tn_dv_place *place = q->split->deletions != NULL ? &q->split->deletions[q->index] : NULL;
+  tn_data_request request = {
+      .shape = q->shape,
+      .file = &q->split->files[q->index],
+      .partition = q->split->partition,
+      .pushed = q->pushed,
+      .batch_rows = q->batch_rows,
+      .cancel = c->o.cancel,
+  };
+  tarn_status st = TARN_OK;
+  memset(out, 0, sizeof(*out));
+  tn_arena_init(&out->arena, &c->env->mem, 1u << 20);
+  TN_TRY_TO(fail, tn_split_file_path(q->split, q->index, &out->arena, &out->path, err));
+  if (place != NULL && place->path != NULL) {
+    TN_TRY_TO(fail, tn_dv_load(c->env, c->o.table->storage, place, &out->deletions, err));
+  }
+  request.path = out->path;
+  request.deletions = out->deletions;
+  request.wants_flat = q->wants_flat && out->deletions == NULL;
+  TN_TRY_TO(fail, tn_data_reader_open(&request, &out->reader, err));
+  return TARN_OK;
+fail:
+  tn_open_file_close(out);
+  return st;
+}
+
+void tn_open_file_close(tn_open_file *file) {
+  tn_data_reader_free(file->reader);
+  tn_dv_release(file->deletions);
+  if (file->arena.mem != NULL) {
+    tn_arena_reset(&file->arena);
+  }
+  memset(file, 0, sizeof(*file));
+}
+
+bool tn_file_needs_kinds(const tn_read_context *c, const tn_data_file *file) {
+  return c->o.with_row_kind || !file->has_delete_row_count || file->delete_row_count != 0;
+}
+
+/* What a value takes in memory, for a guess. */
+static int64_t guessed_bytes(const tn_type *type, int32_t depth) {
+  size_t width = tn_layout_width(tn_type_layout(type));
+  int64_t sum = width > 0 ? (int64_t)width : tn_type_is_nested(type) ? 8 : 32;
+  for (int32_t i = 0; i < type->n_fields && depth < 4; i++) {
+    sum += (type->root == TN_ROW ? 1 : 4) * guessed_bytes(&type->fields[i].type, depth + 1);
+  }
+  return sum;
+}
+
+int64_t tn_file_batch_rows(const tn_read_context *c, const tn_data_file *file, int64_t max_rows,
+                           int64_t max_bytes) {
+  int64_t by_type = 16, by_size, rows;
+  for (int32_t i = 0; i < c->o.n_fields; i++) {
+    by_type += guessed_bytes(&c->o.fields[i].type, 0);
+  }
+  /* Data seldom shrinks to less than a quarter when it consists of large values. */
+  by_size = file->row_count > 0 ? file->file_size / file->row_count * 4 : 0;
+  rows = max_bytes / (by_type > by_size ? by_type : by_size);
+  rows = rows < 16 ? 16 : rows;
+  return rows < max_rows ? rows : max_rows;
+}
+
+tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err) {
+  const int8_t *values = kinds->values;
+  bool is_bad = kinds->null_count > 0;
+  for (int64_t i = 0; i < kinds->length; i++) {
+    is_bad |= (values[i] & ~3) != 0;
+  }
+  return is_bad ? tn_fail(err, TARN_E_CORRUPT,
+                          "%s: _VALUE_KIND holds values other than the four row kinds", path)
+                : TARN_OK;
+}
+
+/* ------------------------------------------------------------------ lists of columns */
+
+int32_t tn_fields_add(tn_field *fields, int32_t *n, const tn_field *field) {
+  for (int32_t i = 0; i < *n; i++) {
+    if (fields[i].id == field->id && tn_type_equal(&fields[i].type, &field->type, false)) {
+      return i;
+    }
+  }
+  fields[*n] = *field;
+  return (*n)++;
+}
+
+typedef struct tested {
+  const tn_schema *schema;
+  tn_field *fields;
+  int32_t *n;
+} tested;
+
+static void add_tested(void *ctx, const tn_pred *leaf) {
+  tested *t = ctx;
+  int32_t at = tn_fields_find_id(t->schema->fields, t->schema->n_fields, leaf->field_id);
+  if (at >= 0) {
+    tn_fields_add(t->fields, t->n, &t->schema->fields[at]);
+  }
+}
+
+void tn_fields_add_tested(const tn_read_context *c, const tn_pred *pred, tn_field *fields,
+                          int32_t *n) {
+  tested t = {c->o.table->schema, fields, n};
+  if (pred != NULL) {
+    tn_pred_each_leaf(pred, add_tested, &t);
+  }
+}
