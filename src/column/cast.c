@@ -105,10 +105,25 @@ static bool is_same_bytes(const tn_type *from, const tn_type *to) {
     return true;
   }
   bool widens = from->length <= to->length;
-  return (to->root == TN_VARCHAR &&
-          ((tn_type_is_string(from) && widens) || (ROOT(from->root) & BINARIES) != 0)) ||
-         (to->root == TN_CHAR && (ROOT(from->root) & BINARIES) != 0) ||
-         (to->root == TN_VARBINARY && (ROOT(from->root) & BINARIES) != 0 && widens);
+  bool from_binary = (ROOT(from->root) & BINARIES) != 0;
+  switch (to->root) {
+    case TN_DECIMAL:
+      return from->root == TN_DECIMAL && from->scale == to->scale &&
+             from->precision <= to->precision;
+    case TN_VARCHAR:
+      return from_binary || (tn_type_is_string(from) && widens);
+    case TN_CHAR:
+      return from_binary;
+    case TN_VARBINARY:
+      return from_binary && widens;
+    case TN_TIMESTAMP:
+    case TN_TIMESTAMP_LTZ:  // all digits that the layout has
+      return from->root == to->root && tn_type_layout(from) == tn_type_layout(to) &&
+             tn_timestamp_ticks(from->precision) == tn_timestamp_ticks(to->precision) &&
+             to->precision % 3 == 0 && to->precision > 0;
+    default:
+      return false;
+  }
 }
 
 /* Give a flat vector and its children the types of `to`, which has the same shape. */

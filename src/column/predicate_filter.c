@@ -244,10 +244,59 @@ static bool interval_of(const tn_pred *leaf, const struct fixed_layout *fixed, i
   return true;
 }
 
-/* Is the key among the n > 0 sorted ones? Without a branch that could be foretold wrongly. */
-static inline bool has_key(const int64_t *keys, size_t n, int64_t key) {
-  const int64_t *base = keys;
-  while (n > 1) {
+/* The integer keys of a long list: sorted, and a bitmap of their hashes that turns most other keys
+ * away before they are looked for. */
+typedef struct key_set {
+  int64_t *keys; /* owned: one block with the bitmap */
+  size_t n;
+  uint64_t *bitmap;
+  int shift; /* of a hash; 64: no bitmap */
+} key_set;
+
+static inline uint64_t hash_key(const key_set *set, int64_t key) {
+  return ((uint64_t)key * 0x9e3779b97f4a7c15u) >> set->shift;
+}
+
+/* The bitmap pays when there are about as many rows as keys. */
+static tarn_status key_set_init(const filter *f, const tn_pred *leaf, tn_layout layout,
+                                int64_t n_rows, key_set *set) {
+  size_t n = (size_t)leaf->n_literals, n_bits = 64;
+  int log2 = 6;
+  while (n_bits < 16 * n && log2 < 24) {
+    n_bits *= 2;
+    log2++;
+  }
+  bool has_bitmap = n > 8 && (size_t)n_rows > n / 4;
+  set->n = n;
+  set->shift = has_bitmap ? 64 - log2 : 64;
+  set->keys = tn_alloc(&f->env->mem, n * sizeof(*set->keys) + (has_bitmap ? n_bits / 8 : 0));
+  if (set->keys == NULL) {
+    return tn_oom(f->err);
+  }
+  set->bitmap = (uint64_t *)(set->keys + n);
+  if (has_bitmap) {
+    memset(set->bitmap, 0, n_bits / 8);
+  }
+  for (size_t i = 0; i < n; i++) {
+    set->keys[i] = (int64_t)key_of_datum(layout, &leaf->literals[i]);
+    if (has_bitmap) {
+      uint64_t hash = hash_key(set, set->keys[i]);
+      set->bitmap[hash / 64] |= (uint64_t)1 << (hash % 64);
+    }
+  }
+  return TARN_OK;
+}
+
+/* Binary search without a branch that could be foretold wrongly. */
+static inline bool key_set_has(const key_set *set, int64_t key) {
+  if (set->shift < 64) {
+    uint64_t hash = hash_key(set, key);
+    if ((set->bitmap[hash / 64] >> (hash % 64) & 1) == 0) {
+      return false;
+    }
+  }
+  const int64_t *base = set->keys;
+  for (size_t n = set->n; n > 1;) {
     size_t half = n / 2;
     base = base[half] <= key ? base + half : base;
     n -= half;
@@ -259,24 +308,17 @@ static inline bool has_key(const int64_t *keys, size_t n, int64_t key) {
 static tarn_status keep_listed(const filter *f, const tn_pred *leaf,
                                const struct fixed_layout *fixed, const tn_vec *vec, int64_t n,
                                uint64_t *words) {
-  size_t n_keys = (size_t)leaf->n_literals;
   bool wanted = leaf->op == TN_PRED_IN;
-  int64_t *keys = NULL;
+  key_set set = {0};
   if (fixed->key_at != NULL) {
-    keys = tn_alloc(&f->env->mem, n_keys * sizeof(*keys));
-    if (keys == NULL) {
-      return tn_oom(f->err);
-    }
-    for (size_t i = 0; i < n_keys; i++) {
-      keys[i] = (int64_t)key_of_datum(fixed->layout, &leaf->literals[i]);
-    }
+    TN_TRY(key_set_init(f, leaf, fixed->layout, n, &set));
   }
   for (int64_t w = 0; w < (int64_t)words_for(n); w++) {
     for (uint64_t left = words[w]; left != 0; left &= left - 1) {
       int64_t row = w * 64 + __builtin_ctzll(left);
       bool is_listed;
-      if (keys != NULL) {
-        is_listed = has_key(keys, n_keys, fixed->key_at(vec->values, row));
+      if (fixed->key_at != NULL) {
+        is_listed = key_set_has(&set, fixed->key_at(vec->values, row));
       } else {
         tn_datum value = {.v.i128 = ((const tn_i128 *)vec->values)[row]};
         is_listed = tn_pred_literals_have(leaf, &value);
@@ -286,7 +328,7 @@ static tarn_status keep_listed(const filter *f, const tn_pred *leaf,
       }
     }
   }
-  tn_free(&f->env->mem, keys);
+  tn_free(&f->env->mem, set.keys);
   return TARN_OK;
 }
 

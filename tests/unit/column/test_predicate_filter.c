@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
+#include "column/predicate_internal.h"
 #include "support/torture.h"
 
 /* Rows of each column, as JSON for build_vec(). */
@@ -176,6 +177,36 @@ static void filter__agrees_with_single_values(void **state) {
   predicate_test_end(&p);
 }
 
+static void filter__finds_the_literals_of_a_long_list(void **state) {
+  enum { N_ROWS = 3000, N_LITERALS = 1500 };
+  predicate_test p;
+  tarn_error err;
+  (void)state;
+  predicate_test_begin(&p);
+  const tn_field *field = field_named(&p, "l");
+  tn_datum *literals = tn_pred_alloc_datums(&p.t.arena, N_LITERALS);
+  tn_vec vec;
+  memset(&vec, 0, sizeof(vec));
+  assert_non_null(literals);
+  for (int64_t i = 0; i < N_LITERALS; i++) {
+    literals[i].v.i64 = (i - 700) * 1000003 * (i % 3 + 1);
+  }
+  assert_int_equal(tn_vec_init(p.t.env, &field->type, &vec, &err), TARN_OK);
+  assert_int_equal(tn_vec_alloc(p.t.env, &vec, N_ROWS, 0, &err), TARN_OK);
+  for (int64_t i = 0; i < N_ROWS; i++) {
+    ((int64_t *)vec.values)[i] = i % 2 == 0 ? literals[i / 2].v.i64 : literals[i / 2].v.i64 + i % 5;
+  }
+  static const int32_t counts[] = {2, 9, 100, N_LITERALS};
+  for (size_t k = 0; k < TN_COUNT(counts); k++) {
+    check_filter(&p, tn_pred_leaf(&p.t.arena, TN_PRED_IN, field, literals, counts[k]), field, &vec,
+                 "IN");
+    check_filter(&p, tn_pred_leaf(&p.t.arena, TN_PRED_NOT_IN, field, literals, counts[k]), field,
+                 &vec, "NOT IN");
+  }
+  tn_vec_reset(p.t.env, &vec);
+  predicate_test_end(&p);
+}
+
 /* Rows of a batch of columns i, s and r that match, as digits. */
 static const char *matching(predicate_test *p, const char *text, const char *i, const char *s,
                             const char *r) {
@@ -330,6 +361,7 @@ static void filter__survives_failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(filter__agrees_with_single_values),
+      cmocka_unit_test(filter__finds_the_literals_of_a_long_list),
       cmocka_unit_test(filter__combines_and_steps_into_rows),
       cmocka_unit_test(filter__of_a_column_that_is_not_there_is_a_fault),
       cmocka_unit_test(filter__of_a_dictionary_larger_than_the_batch),
