@@ -17,8 +17,9 @@
 /* The struct of type `type` whose member `member` is at `ptr`. */
 #define TN_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
-__extension__ typedef __int128 tn_i128;
-__extension__ typedef unsigned __int128 tn_u128;
+/* Aligned to 8, so that structs which hold one can live in an arena. */
+__extension__ typedef __int128 tn_i128 __attribute__((aligned(8)));
+__extension__ typedef unsigned __int128 tn_u128 __attribute__((aligned(8)));
 
 #if defined(__x86_64__)
 #define TN_X86_64 1
