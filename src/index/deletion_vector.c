@@ -240,12 +240,13 @@ static tarn_status read_blob(tn_file *file, const tn_dv_place *place, uint8_t *b
 static tarn_status load_from_file(tarn_env *env, tn_file *file, const tn_dv_place *place,
                                   tn_dv **out, tarn_error *err) {
   tarn_status st = TARN_OK;
-  int64_t left = file->size_bytes - place->offset;
+  bool is_inside = place->offset >= 0 && place->offset <= file->size_bytes;
+  int64_t left = is_inside ? file->size_bytes - place->offset : 0;
   uint8_t *bytes = NULL;
   size_t n;
   tn_slice blob;
-  if (place->offset < 0 || place->length < (int64_t)MAGIC_BYTES ||
-      left < (int64_t)(FRAME_BYTES + MAGIC_BYTES) || place->length > left) {
+  if (place->length < (int64_t)MAGIC_BYTES || left < (int64_t)(FRAME_BYTES + MAGIC_BYTES) ||
+      place->length > left) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "%s: deletion vector at offset %lld, length %lld is not within its %lld bytes",
                    place->path, (long long)place->offset, (long long)place->length,
