@@ -1,7 +1,9 @@
 /* arrow.h - vectors and schemas to and from the Arrow C data interface.
  *
  * The table of types is in design.md "Arrow types" (docs/arch/arrow.md). Field ids travel as field
- * metadata "paimon.id"; the Paimon type as "paimon.type" where Arrow's alone does not tell it.
+ * metadata "paimon.id" (nested fields too), the SQL type of every column as "paimon.type".
+ * What is exported owns itself: it may be moved apart and released by any thread, as the interface
+ * allows, but before the environment is freed.
  */
 #ifndef TN_COLUMN_ARROW_H
 #define TN_COLUMN_ARROW_H
@@ -18,8 +20,9 @@ TN_CHECKED tarn_status tn_arrow_export_schema(tarn_env *env, const tn_field *fie
                                               int32_t n_fields, const tn_arrow_options *options,
                                               struct ArrowSchema *out, tarn_error *err);
 /* Move a batch out as a struct array: buffers are handed over, the batch is reset on success and
- * on failure alike. Encoded columns are made flat first. Errors: LIMIT naming the column when a
- * TIMESTAMP(7-9) does not fit int64 nanoseconds. */
+ * on failure alike. Encoded columns are made flat first. out->release is set on success only.
+ * Errors: LIMIT naming the column when a TIMESTAMP(7-9) does not fit int64 nanoseconds, or a
+ * TIMESTAMP(0) is not a whole second; UNSUPPORTED naming it when a map has a null key. */
 TN_CHECKED tarn_status tn_arrow_export_batch(tarn_env *env, tn_batch *batch,
                                              const tn_arrow_options *options,
                                              struct ArrowArray *out, tarn_error *err);

@@ -9,7 +9,10 @@
 bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *seconds,
                         int64_t *nanos);
 
-/* yyyy-mm-dd, the separator, hh:mm:ss and a fraction of at least min_digits digits, trailing zeros
+/* yyyy-mm-dd; years of more than four digits with a plus sign if wanted. Returns the end. */
+char *tn_put_date(char *out, int64_t days, bool has_plus);
+
+/* A date, the separator, hh:mm:ss and a fraction of at least min_digits digits, trailing zeros
  * behind those cut. Returns the end; out has room for 64. */
 char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
                        bool has_plus);

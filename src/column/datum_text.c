@@ -16,7 +16,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
 
 bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *seconds,
                         int64_t *nanos) {
-  int64_t ticks = tn_timestamp_ticks(type->precision);
+  int64_t ticks = tn_timestamp_ticks(type->precision), rest;
   if (ticks == 1000000000) {
     tn_i128 s = datum->v.i128 / ticks;
     s -= datum->v.i128 % ticks < 0;
@@ -27,13 +27,13 @@ bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *sec
     *nanos = (int64_t)(datum->v.i128 - s * ticks);
     return true;
   }
-  *seconds = floor_div(datum->v.i64, ticks);
-  *nanos = (datum->v.i64 - *seconds * ticks) * (1000000000 / ticks);
+  rest = datum->v.i64 % ticks;
+  *seconds = datum->v.i64 / ticks - (rest < 0);
+  *nanos = (rest < 0 ? rest + ticks : rest) * (1000000000 / ticks);
   return true;
 }
 
-/* yyyy-mm-dd; years of more than four digits with a plus sign if wanted. */
-static char *put_date(char *out, int64_t days, bool has_plus) {
+char *tn_put_date(char *out, int64_t days, bool has_plus) {
   int64_t year;
   int32_t month, day;
   tn_civil_from_days(days, &year, &month, &day);
@@ -66,7 +66,7 @@ static char *put_clock(char *out, int64_t second_of_day) {
 char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
                        bool has_plus) {
   int64_t days = floor_div(seconds, 86400);
-  out = put_date(out, days, has_plus);
+  out = tn_put_date(out, days, has_plus);
   *out++ = separator;
   out = put_clock(out, seconds - days * 86400);
   if (nanos > 0 || min_digits > 0) {
@@ -156,7 +156,7 @@ static tarn_status put_value(const tn_type *type, const tn_datum *datum, const t
       *at += tn_decimal_to_plain(datum->v.i128, type->scale, *at);
       break;
     case TN_DATE:
-      *at = put_date(*at, datum->v.i64, is_json);
+      *at = tn_put_date(*at, datum->v.i64, is_json);
       break;
     case TN_TIME:
       *at = put_time(*at, datum->v.i64, type->precision, is_json);
