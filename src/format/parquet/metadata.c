@@ -707,6 +707,9 @@ tarn_status tn_pq_footer_parse(tn_arena *arena, tn_slice bytes, const char *path
   for (int32_t i = 0; i < out->n_row_groups; i++) {
     n_rows += out->row_groups[i].n_rows;
   }
+  if (out->n_rows == 0) {
+    out->n_rows = n_rows; // early writers left it at 0
+  }
   if (n_rows != out->n_rows) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "%s: footer: the file has %lld rows, its row groups together %lld", path,

@@ -1,0 +1,59 @@
+/* rows_text.h - the rows of a data file as lines of text, to compare with what another reader gave.
+ *
+ * A line is a JSON array with an item a column: true, 1, "text", null; FLOAT as %.9g and DOUBLE as
+ * %.17g (bare nan and inf); DECIMAL as "1.50"; DATE, TIME and TIMESTAMP as the integers that are in
+ * the vector; binary as "hex"; ARRAY as [...], MAP and MULTISET as [[key, value], ...] in stored
+ * order, ROW as [...], VARIANT as [metadata, value]. data/make.py writes the same.
+ */
+#ifndef TN_TESTS_FORMAT_ROWS_TEXT_H
+#define TN_TESTS_FORMAT_ROWS_TEXT_H
+
+#include "format/format.h"
+
+/* An environment, and files of one folder of it. Failures are cmocka's. */
+typedef struct format_test {
+  tarn_env *env;
+  tn_storage *storage; /* local */
+  tn_arena arena;      /* of fields and texts */
+} format_test;
+
+void format_test_begin(format_test *t);
+void format_test_end(format_test *t); /* also checks that no memory of the budget is held */
+
+/* Files under tests/unit/format/data. */
+const char *data_path(format_test *t, const char *name);
+tn_format_file *must_open(format_test *t, const tn_format_ops *format, const char *path);
+/* The file's own columns. */
+const tn_field *must_schema(format_test *t, tn_format_file *file, int32_t *n_fields);
+
+/* How to read. All zero: everything, flat. */
+typedef struct rows_request {
+  const tn_field *fields; /* NULL: the file's own */
+  int32_t n_fields;
+  const tn_ranges *rows;
+  bool allows_encoded;
+  int64_t batch_rows;
+  uint32_t skip_seed; /* not 0: between batches some rows are skipped, by this seed */
+} rows_request;
+
+/* Lines, without line ends; all in the test's arena. */
+typedef struct rows_text {
+  const char **lines;
+  int64_t *positions; /* of each row in the file */
+  int64_t *ordinals;  /* of each row among the wanted ones, skipped ones counted */
+  int64_t n;
+} rows_text;
+
+/* Checks each batch on the way: its vectors are sound, it is at most as long as asked for, and its
+ * rows are contiguous. */
+tarn_status read_rows(format_test *t, tn_format_file *file, const rows_request *request,
+                      rows_text *out, tarn_error *err);
+/* CRC-32 of the lines, each with a line end. */
+uint32_t rows_crc(const rows_text *rows);
+/* One row of a vector, appended. */
+tarn_status value_text(const tn_vec *vec, int64_t row, tn_buf *out, tarn_error *err);
+
+/* The lines of a text file of the data folder. */
+rows_text expected_rows(format_test *t, const char *name);
+
+#endif
