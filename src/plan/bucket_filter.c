@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plan/plan_internal.h"
-
 #define MAX_DEPTH 64           /* of predicates that are looked into */
 #define MAX_SETS 64            /* bucket numbers of one partition that are remembered */
 #define KEYS_LIMIT (64u << 20) /* bytes of all key rows together */
@@ -132,7 +130,7 @@ static tarn_status values_of_part(const tn_table *table, const tn_pred *part, tn
   }
   out->is_known = true;
   out->count = 0;
-  out->items = tn_datums_alloc(arena, (size_t)n_literals);
+  out->items = tn_arena_calloc(arena, (size_t)n_literals, sizeof(*out->items));
   if (out->items == NULL) {
     return tn_oom(err);
   }

@@ -2,7 +2,6 @@
 #include "plan/packing.h"
 
 #include "base/checked.h"
-#include "plan/plan_internal.h"
 #include "plan/sort.h"
 
 /* What is packed: a run of files that stay together. */
@@ -154,7 +153,9 @@ static tarn_status key_files(const tn_schema *schema, const tn_file_group *group
   size_t n = (size_t)group->n_files, width = (size_t)schema->n_key_columns, n_datums;
   keyed_file *files = tn_arena_calloc(arena, n + 1, sizeof(*files));
   keyed_file **order = tn_arena_calloc(arena, n + 1, sizeof(*order));
-  tn_datum *datums = tn_mul_size(n, 2 * width, &n_datums) ? tn_datums_alloc(arena, n_datums) : NULL;
+  tn_datum *datums = tn_mul_size(n, 2 * width, &n_datums)
+                         ? tn_arena_calloc(arena, n_datums, sizeof(*datums))
+                         : NULL;
   if (files == NULL || order == NULL || datums == NULL) {
     return tn_oom(err);
   }

@@ -16,7 +16,6 @@
 
 #include <stdlib.h>
 
-#include "base/checked.h"
 #include "format/avro/avro.h"
 #include "plan/deletions.h"
 #include "plan/packing.h"
@@ -431,15 +430,6 @@ void tn_plan_release(tn_plan *plan) {
   tn_arena_reset(&arena);
   tn_table_release(plan->table);
   tn_free(&env->mem, plan);
-}
-
-tn_datum *tn_datums_alloc(tn_arena *arena, size_t count) {
-  tn_datum *datums = count < SIZE_MAX ? tn_arena_calloc(arena, count + 1, sizeof(*datums)) : NULL;
-  if (datums != NULL) {
-    size_t at = (size_t)(uintptr_t)datums;
-    datums = (tn_datum *)((uint8_t *)datums + (tn_round_up(at, _Alignof(tn_datum)) - at));
-  }
-  return datums;
 }
 
 /* ------------------------------------------------------------------- splits */

@@ -7,7 +7,4 @@
 /* An empty plan, counted; table may be NULL. NULL: out of memory. */
 tn_plan *tn_plan_new(tarn_env *env, tn_table *table);
 
-/* tn_datum is more aligned than arenas promise. NULL: out of memory. Zeroed. */
-tn_datum *tn_datums_alloc(tn_arena *arena, size_t count);
-
 #endif
