@@ -458,14 +458,16 @@ static tarn_status read_zone_file(const char *path, const char *name, tn_buf *ou
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     return errno == ENOENT || errno == ENOTDIR
-               ? tn_fail(err, TARN_E_INVALID, "no such time zone: %s", name)
+               ? tn_fail(err, TARN_E_INVALID,
+                         "no such time zone: %s (not under " ZONE_DIRECTORY ")", name)
                : tn_fail_errno(err, errno, "open time zone file %s", path);
   }
   if (fstat(fd, &info) != 0) {
     TN_TRY_TO(done, tn_fail_errno(err, errno, "stat time zone file %s", path));
   }
   if (!S_ISREG(info.st_mode)) {
-    TN_TRY_TO(done, tn_fail(err, TARN_E_INVALID, "no such time zone: %s", name));
+    TN_TRY_TO(done, tn_fail(err, TARN_E_INVALID,
+                            "no such time zone: %s (not under " ZONE_DIRECTORY ")", name));
   }
   for (;;) {
     ssize_t n;
