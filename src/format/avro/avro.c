@@ -148,7 +148,7 @@ tarn_status tn_avro_header_decode(tn_arena *arena, tn_slice bytes, const char *p
   step s;
   memset(out, 0, sizeof(*out));
   *is_short = bytes.len < sizeof(MAGIC);
-  if (memcmp(bytes.data, MAGIC, *is_short ? bytes.len : sizeof(MAGIC)) != 0) {
+  if (bytes.len > 0 && memcmp(bytes.data, MAGIC, *is_short ? bytes.len : sizeof(MAGIC)) != 0) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: not an Avro file: it does not begin with \"Obj\" 01",
                    path);
   }
