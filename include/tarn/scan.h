@@ -29,10 +29,12 @@ typedef struct tarn_scan_options {
   const char *row_kind_name;  /* its name; NULL: "_row_kind" */
   int32_t timestamp_ns_as_us; /* 1: TIMESTAMP(7-9) columns as microseconds */
   int64_t batch_rows;         /* the most rows of a batch; 0: 8192 */
+  int32_t keep_statistics; /* 1: plans keep the statistics of files, which tarn_split_describe and
+                              tarn_split_encode then tell (without: as Java's dropStats) */
   tarn_cancel *cancel; /* NULL: cannot be cancelled; must outlive the scan's plans and streams */
 } tarn_scan_options;
 
-#define TARN_SCAN_OPTIONS_INIT {sizeof(tarn_scan_options), 0, 0, 0, -1, 0, 0, 0, 0, 0}
+#define TARN_SCAN_OPTIONS_INIT {sizeof(tarn_scan_options), 0, 0, 0, -1, 0, 0, 0, 0, 0, 0}
 
 /* options may be NULL: everything. out: tarn_scan_free(). Keeps what it needs of the table.
  * Errors: TARN_E_NOT_FOUND (column, nearest name offered), TARN_E_EXISTS (a user's column has the

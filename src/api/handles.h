@@ -44,6 +44,7 @@ struct tarn_scan {
   bool with_row_kind;
   tn_arrow_options arrow;
   int64_t batch_rows;
+  bool keeps_stats;
   tarn_cancel *cancel;
 };
 

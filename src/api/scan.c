@@ -51,6 +51,7 @@ tarn_status tarn_scan_create(tarn_table *table, const tarn_scan_options *options
   scan->with_row_kind = o.with_row_kind != 0;
   scan->arrow.timestamp_ns_as_us = o.timestamp_ns_as_us != 0;
   scan->batch_rows = o.batch_rows;
+  scan->keeps_stats = o.keep_statistics != 0;
   scan->cancel = o.cancel;
   st = tn_api_resolve_columns(scan, o.columns, o.n_columns,
                               o.row_kind_name != NULL ? o.row_kind_name : "_row_kind", err);
