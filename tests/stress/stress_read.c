@@ -16,7 +16,7 @@
 
 #include "tarn/tarn.h"
 
-enum { N_THREADS = 6, N_ROUNDS = 6, MAX_KEPT = 64 };
+enum { N_THREADS = 6, N_ROUNDS = 30, MAX_KEPT = 64 };
 
 typedef struct shared_table {
   const char *golden_case;
