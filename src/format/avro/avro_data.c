@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "format/avro/avro.h"
 #include "format/avro/avro_file.h"
+#include "format/avro/builder.h"
 #include "io/prefetch.h"
 
 #define BATCH_ROWS 8192
@@ -44,31 +45,13 @@ enum {
   OP_MISFIT /* a branch of a union that cannot be the column's value */
 };
 
-/* ------------------------------------------------------------------ builders */
-
-typedef struct column {
-  const tn_type *type;
-  const char *name;
-  tn_layout layout;
-  bool is_missing;                /* the file has no such field: all null */
-  bool is_required;               /* keys and entries of maps */
-  uint64_t bound_high, bound_low; /* DECIMAL: 10 to the precision, in halves: arenas align to 8 */
-  int64_t length, capacity, null_count;
-  tn_buffer *valid, *offsets, *values;
-  size_t n_bytes;    /* BYTES: used of values */
-  int64_t hint_rows; /* what the last batch took, for nested columns */
-  size_t hint_bytes; /* and for BYTES */
-  int32_t n_children;
-  struct column *children;
-} column;
-
 typedef struct reader {
   tn_reader base;
   tn_avro_file *file; /* retained */
   tn_read_request request;
-  tn_arena arena;     /* columns and all that is made once */
-  column *columns;    /* a wanted field each */
-  bool reads_nothing; /* the file has none of them: rows are only counted */
+  tn_arena arena;          /* columns and all that is made once */
+  tn_avro_column *columns; /* a wanted field each */
+  bool reads_nothing;      /* the file has none of them: rows are only counted */
   tn_avro_program program, skip_program;
   tn_avro_unpacker unpacker;
   tn_prefetch *prefetch;
@@ -88,214 +71,8 @@ typedef struct reader {
   int64_t row, block_end; /* positions of the row at `at` and behind the block's last */
   tn_avro_walk walk;
 
-  int64_t input_bytes; /* weight of the batch so far */
-  tarn_status st;      /* a failure that is not the walk's */
-  tarn_error *err;
+  tn_avro_build build; /* its st: a failure that is not the walk's */
 } reader;
-
-static size_t value_bytes(const column *c, int64_t rows) {
-  return c->layout == TN_LAYOUT_BIT ? TN_BITMAP_BYTES(rows)
-                                    : (size_t)rows * tn_layout_width(c->layout);
-}
-
-static bool has_offsets(const column *c) {
-  return c->layout == TN_LAYOUT_BYTES || c->layout == TN_LAYOUT_LIST;
-}
-
-static bool has_fixed_values(const column *c) {
-  return c->layout <= TN_LAYOUT_I128;
-}
-
-static void drop_rows(column *columns, int32_t n) {
-  for (int32_t i = 0; i < n; i++) {
-    column *c = &columns[i];
-    tn_buffer_release(c->valid);
-    tn_buffer_release(c->offsets);
-    tn_buffer_release(c->values);
-    c->valid = c->offsets = c->values = NULL;
-    c->length = c->capacity = c->null_count = 0;
-    c->n_bytes = 0;
-    drop_rows(c->children, c->n_children);
-  }
-}
-
-/* Buffers of an empty column for that many rows. */
-static tarn_status start_column(tarn_env *env, column *c, int64_t rows, tarn_error *err) {
-  int64_t nested = rows;
-  c->capacity = rows;
-  if (has_offsets(c)) {
-    TN_TRY(tn_buffer_create(env, (size_t)(rows + 1) * sizeof(int32_t), &c->offsets, err));
-    memset(c->offsets->data, 0, sizeof(int32_t));
-  }
-  if (has_fixed_values(c)) {
-    TN_TRY(c->layout == TN_LAYOUT_BIT
-               ? tn_buffer_create_zeroed(env, value_bytes(c, rows), &c->values, err)
-               : tn_buffer_create(env, value_bytes(c, rows), &c->values, err));
-  } else if (c->layout == TN_LAYOUT_BYTES) {
-    size_t guess = c->hint_bytes > 0 ? c->hint_bytes : (size_t)rows * 16;
-    TN_TRY(tn_buffer_create(env, guess > 64 ? guess : 64, &c->values, err));
-  }
-  for (int32_t i = 0; i < c->n_children; i++) {
-    if (c->children[i].is_missing) {
-      continue;
-    }
-    if (c->layout != TN_LAYOUT_STRUCT) {
-      nested = c->children[i].hint_rows > 16 ? c->children[i].hint_rows : 16;
-    }
-    TN_TRY(start_column(env, &c->children[i], nested, err));
-  }
-  return TARN_OK;
-}
-
-/* All rows from `from` on are not null until somebody says so. */
-static void set_valid(column *c, int64_t from) {
-  size_t whole = TN_BITMAP_BYTES(from);
-  for (int64_t i = from; i < (int64_t)whole * 8; i++) {
-    tn_bit_set(c->valid->data, i);
-  }
-  memset(c->valid->data + whole, 0xff, TN_BITMAP_BYTES(c->capacity) - whole);
-}
-
-/* Room for at least one row more. */
-static bool grow_rows(reader *r, column *c) {
-  tarn_error *err = r->err;
-  int64_t old = c->capacity;
-  int64_t rows = old < 16 ? 32 : old * 2;
-  tarn_status st = TARN_OK;
-  if (rows >= INT32_MAX) {
-    r->st = tn_fail(err, TARN_E_LIMIT, "column %s: more than 2^31 values in a batch", c->name);
-    return false;
-  }
-  if (c->offsets != NULL) {
-    TN_TRY_TO(failed, tn_buffer_grow(&c->offsets, (size_t)(old + 1) * sizeof(int32_t),
-                                     (size_t)(rows + 1) * sizeof(int32_t), err));
-  }
-  if (has_fixed_values(c)) {
-    size_t used = value_bytes(c, old), size = value_bytes(c, rows);
-    TN_TRY_TO(failed, tn_buffer_grow(&c->values, used, size, err));
-    if (c->layout == TN_LAYOUT_BIT) {
-      memset(c->values->data + used, 0, size - used);
-    }
-  }
-  if (c->valid != NULL) {
-    TN_TRY_TO(failed, tn_buffer_grow(&c->valid, TN_BITMAP_BYTES(old), TN_BITMAP_BYTES(rows), err));
-  }
-  c->capacity = rows;
-  if (c->valid != NULL) {
-    set_valid(c, old);
-  }
-  return true;
-failed:
-  r->st = st;
-  return false;
-}
-
-static TN_ALWAYS_INLINE bool make_room(reader *r, column *c) {
-  return TN_LIKELY(c->length < c->capacity) || grow_rows(r, c);
-}
-
-static bool grow_bytes(reader *r, column *c, size_t more) {
-  size_t size = c->values->capacity * 2;
-  if (c->n_bytes + more > INT32_MAX) {
-    r->st = tn_fail(r->err, TARN_E_LIMIT, "column %s: more than 2^31 bytes in a batch", c->name);
-    return false;
-  }
-  if (size < c->n_bytes + more) {
-    size = c->n_bytes + more;
-  }
-  r->st = tn_buffer_grow(&c->values, c->n_bytes, size, r->err);
-  return r->st == TARN_OK;
-}
-
-static TN_ALWAYS_INLINE int32_t *offsets_of(const column *c) {
-  return (int32_t *)(void *)c->offsets->data;
-}
-
-static bool append_bytes(reader *r, column *c, const void *bytes, size_t n) {
-  if (!make_room(r, c)) {
-    return false;
-  }
-  if (TN_UNLIKELY(n > c->values->capacity - c->n_bytes) && !grow_bytes(r, c, n)) {
-    return false;
-  }
-  if (n > 0) {
-    memcpy(c->values->data + c->n_bytes, bytes, n);
-  }
-  c->n_bytes += n;
-  offsets_of(c)[++c->length] = (int32_t)c->n_bytes;
-  return true;
-}
-
-static bool append_null(reader *r, column *c) {
-  if (c->is_missing) {
-    return true;
-  }
-  if (!make_room(r, c)) {
-    return false;
-  }
-  if (c->valid == NULL) {
-    r->st = tn_buffer_create(r->base.env, TN_BITMAP_BYTES(c->capacity), &c->valid, r->err);
-    if (r->st != TARN_OK) {
-      return false;
-    }
-    set_valid(c, 0);
-  }
-  tn_bit_clear(c->valid->data, c->length);
-  c->null_count++;
-  if (c->offsets != NULL) {
-    offsets_of(c)[c->length + 1] = offsets_of(c)[c->length];
-  } else if (c->layout == TN_LAYOUT_STRUCT) {
-    for (int32_t i = 0; i < c->n_children; i++) {
-      if (!append_null(r, &c->children[i])) {
-        return false;
-      }
-    }
-  } else if (c->layout == TN_LAYOUT_FIXED_LIST) {
-    r->input_bytes += c->type->length;
-    for (int32_t i = 0; i < c->type->length; i++) {
-      if (!append_null(r, &c->children[0])) {
-        return false;
-      }
-    }
-  } else if (c->layout != TN_LAYOUT_BIT) {
-    size_t width = tn_layout_width(c->layout);
-    memset(c->values->data + (size_t)c->length * width, 0, width);
-  }
-  c->length++;
-  return true;
-}
-
-/* The builder's rows become the vector's; it is empty afterwards. */
-static tarn_status finish_column(reader *r, column *c, int64_t length, bool allows_const,
-                                 tn_vec *vec, tarn_error *err) {
-  tarn_env *env = r->base.env;
-  if (c->is_missing) {
-    tn_vec_reset(env, vec);
-    return tn_vec_init_nulls(env, c->type, length, !allows_const, vec, err);
-  }
-  vec->encoding = TN_VEC_FLAT;
-  vec->length = length;
-  vec->null_count = c->null_count;
-  vec->valid_buffer = c->valid;
-  vec->offsets_buffer = c->offsets;
-  vec->values_buffer = c->values;
-  vec->valid = c->valid != NULL ? c->valid->data : NULL;
-  vec->offsets = c->offsets != NULL ? offsets_of(c) : NULL;
-  vec->values = c->values != NULL ? c->values->data : NULL;
-  c->valid = c->offsets = c->values = NULL;
-  c->hint_rows = length;
-  c->hint_bytes = c->n_bytes + c->n_bytes / 8;
-  c->length = c->capacity = c->null_count = 0;
-  c->n_bytes = 0;
-  for (int32_t i = 0; i < c->n_children; i++) {
-    column *child = &c->children[i];
-    int64_t rows = c->layout == TN_LAYOUT_STRUCT ? length
-                   : c->layout == TN_LAYOUT_LIST ? vec->offsets[length]
-                                                 : length * c->type->length;
-    TN_TRY(finish_column(r, child, rows, false, &vec->children[i], err));
-  }
-  return TARN_OK;
-}
 
 /* ------------------------------------------------------------------ compiling */
 
@@ -306,38 +83,9 @@ typedef struct compiler {
   tarn_error *err;
 } compiler;
 
-static tarn_status emit_value(compiler *c, const tn_avro_node *node, column *col);
+static tarn_status emit_value(compiler *c, const tn_avro_node *node, tn_avro_column *col);
 
-/* The builders mirror the vectors that will take their buffers. */
-static tarn_status init_column(tn_arena *arena, const tn_vec *vec, const char *name, column *c,
-                               tarn_error *err) {
-  tn_u128 bound = 1;
-  c->type = vec->type;
-  c->name = name;
-  c->layout = vec->layout;
-  c->is_missing = true;
-  for (int32_t i = 0; vec->layout == TN_LAYOUT_I128 && i < vec->type->precision && i < 38; i++) {
-    bound *= 10;
-  }
-  c->bound_high = (uint64_t)(bound >> 64);
-  c->bound_low = (uint64_t)bound;
-  c->n_children = vec->n_children;
-  c->children = tn_arena_calloc(arena, (size_t)vec->n_children, sizeof(column));
-  if (c->children == NULL && c->n_children > 0) {
-    c->n_children = 0;
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < vec->n_children; i++) {
-    TN_TRY(init_column(arena, &vec->children[i], name, &c->children[i], err));
-  }
-  if (vec->layout == TN_LAYOUT_LIST && vec->type->root != TN_ARRAY) {
-    c->children[0].is_required = true;
-    c->children[0].children[0].is_required = true;
-  }
-  return TARN_OK;
-}
-
-static tarn_status misfit(compiler *c, const tn_avro_node *node, const column *col) {
+static tarn_status misfit(compiler *c, const tn_avro_node *node, const tn_avro_column *col) {
   tn_buf text;
   tarn_status st;
   tn_buf_init(&text, &c->reader->base.env->mem, 4096);
@@ -442,7 +190,7 @@ static uint8_t pick_code(const tn_avro_node *node, const tn_type *type, tn_layou
   }
 }
 
-static tarn_status emit_own(compiler *c, uint8_t code, column *col, int null_branch,
+static tarn_status emit_own(compiler *c, uint8_t code, tn_avro_column *col, int null_branch,
                             int32_t *index) {
   tn_avro_op *op;
   TN_TRY(tn_avro_emit(c->program, code, index, c->err));
@@ -454,11 +202,12 @@ static tarn_status emit_own(compiler *c, uint8_t code, column *col, int null_bra
 }
 
 /* The fields of a record: each to the child of its name. */
-static tarn_status emit_fields(compiler *c, const tn_avro_node *record, column *col, int32_t from) {
+static tarn_status emit_fields(compiler *c, const tn_avro_node *record, tn_avro_column *col,
+                               int32_t from) {
   static const char *const ENTRY[2] = {"key", "value"};
   bool is_entry = col->type->root != TN_ROW;
   for (int32_t i = 0; i < record->n_children; i++) {
-    column *child = NULL;
+    tn_avro_column *child = NULL;
     for (int32_t k = 0; k < col->n_children && child == NULL; k++) {
       const char *name = is_entry ? ENTRY[k] : col->type->fields[k].name;
       child = strcmp(name, record->names[i]) == 0 ? &col->children[k] : NULL;
@@ -477,14 +226,15 @@ static tarn_status emit_fields(compiler *c, const tn_avro_node *record, column *
 }
 
 /* The body of a list, a map or a struct, behind its step. */
-static tarn_status emit_nested(compiler *c, const tn_avro_node *node, column *col, int32_t index) {
+static tarn_status emit_nested(compiler *c, const tn_avro_node *node, tn_avro_column *col,
+                               int32_t index) {
   int32_t body = c->program->count, end;
   uint8_t code = c->program->ops[index].code;
   c->program->ops[index].body = body;
   if (code == OP_STRUCT) {
     TN_TRY(emit_fields(c, node, col, body));
   } else if (code == OP_MAP) {
-    column *entry = &col->children[0];
+    tn_avro_column *entry = &col->children[0];
     static const tn_avro_node text = {.kind = TN_AVRO_STRING, .min_bytes = 1};
     entry->is_missing = false;
     c->program->ops[index].min_bytes = 1 + node->children[0]->min_bytes;
@@ -500,7 +250,8 @@ static tarn_status emit_nested(compiler *c, const tn_avro_node *node, column *co
 }
 
 /* A value of a type that is no union. */
-static tarn_status emit_plain(compiler *c, const tn_avro_node *node, column *col, int null_branch) {
+static tarn_status emit_plain(compiler *c, const tn_avro_node *node, tn_avro_column *col,
+                              int null_branch) {
   uint32_t n;
   int32_t index;
   uint8_t code = pick_code(node, col->type, col->layout, &n);
@@ -526,7 +277,7 @@ static tarn_status emit_plain(compiler *c, const tn_avro_node *node, column *col
 }
 
 /* A union that is not simply null and one type: a body for each branch. */
-static tarn_status emit_union(compiler *c, const tn_avro_node *node, column *col) {
+static tarn_status emit_union(compiler *c, const tn_avro_node *node, tn_avro_column *col) {
   int32_t index, branch, body, end;
   bool any_fits = false, value_taken = false;
   TN_TRY(emit_own(c, OP_UNION, col, -1, &index));
@@ -556,7 +307,7 @@ static tarn_status emit_union(compiler *c, const tn_avro_node *node, column *col
   return any_fits ? TARN_OK : misfit(c, node, col);
 }
 
-static tarn_status emit_value(compiler *c, const tn_avro_node *node, column *col) {
+static tarn_status emit_value(compiler *c, const tn_avro_node *node, tn_avro_column *col) {
   const tn_avro_node *value;
   int null_branch = tn_avro_nullable(node, &value);
   int32_t index;
@@ -575,20 +326,21 @@ static tarn_status emit_value(compiler *c, const tn_avro_node *node, column *col
 static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p);
 
 static const uint8_t *fault_in(reader *r, const tn_avro_op *op, const uint8_t *p, const char *why) {
-  r->walk.field = ((const column *)op->extra)->name;
+  r->walk.field = ((const tn_avro_column *)op->extra)->name;
   return tn_avro_fault(&r->walk, p, why);
 }
 
-static const uint8_t *run_null(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_null(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                               const uint8_t *p) {
   if (c->is_required) {
     return fault_in(r, op, p, "a null key or entry of a map");
   }
-  return append_null(r, c) ? p : NULL;
+  return tn_avro_column_null(&r->build, c) ? p : NULL;
 }
 
 /* A big-endian two's complement number of any length. */
-static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, column *c, const uint8_t *p,
-                                  size_t n) {
+static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                                  const uint8_t *p, size_t n) {
   const uint8_t *at = p;
   uint8_t sign = n > 0 && p[0] >= 0x80 ? 0xff : 0;
   tn_u128 v = sign != 0 ? ~(tn_u128)0 : 0;
@@ -608,7 +360,7 @@ static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, column *c, co
   if (value >= bound || value <= -bound) {
     return fault_in(r, op, p, "a decimal of more digits than its type has");
   }
-  if (!make_room(r, c)) {
+  if (!tn_avro_column_room(&r->build, c)) {
     return NULL;
   }
   tn_store_i128(c->values->data + (size_t)c->length * sizeof(tn_i128), value);
@@ -616,7 +368,8 @@ static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, column *c, co
   return at;
 }
 
-static const uint8_t *run_integer(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_integer(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                                  const uint8_t *p) {
   int64_t v, least, most;
   uint8_t *out;
   int shift = op->code == OP_I8 ? 7 : op->code == OP_I16 ? 15 : 31;
@@ -629,7 +382,7 @@ static const uint8_t *run_integer(reader *r, const tn_avro_op *op, column *c, co
   if (TN_UNLIKELY(v < least || v > most)) {
     return fault_in(r, op, p, "a number that its type cannot hold");
   }
-  if (TN_UNLIKELY(!make_room(r, c))) {
+  if (TN_UNLIKELY(!tn_avro_column_room(&r->build, c))) {
     return NULL;
   }
   out = c->values->data;
@@ -648,10 +401,11 @@ static const uint8_t *run_integer(reader *r, const tn_avro_op *op, column *c, co
 }
 
 /* Longs that are turned into the ticks of the column. */
-static const uint8_t *run_ticks(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_ticks(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                                const uint8_t *p) {
   int64_t v, n = op->n;
   p = tn_avro_long(&r->walk, p, &v);
-  if (p == NULL || !make_room(r, c)) {
+  if (p == NULL || !tn_avro_column_room(&r->build, c)) {
     return NULL;
   }
   switch (op->code) {
@@ -680,7 +434,7 @@ static const uint8_t *run_ticks(reader *r, const tn_avro_op *op, column *c, cons
 
 /* All items of an array or map, each by the body; *total counts them. */
 static const uint8_t *run_items(reader *r, const tn_avro_op *op, const uint8_t *p, int64_t *total) {
-  column *c = (column *)op->extra;
+  tn_avro_column *c = (tn_avro_column *)op->extra;
   *total = 0;
   for (;;) {
     int64_t count, n_bytes;
@@ -695,7 +449,7 @@ static const uint8_t *run_items(reader *r, const tn_avro_op *op, const uint8_t *
         return NULL;
       }
       if (op->code == OP_MAP) { /* the body has filled key and value */
-        if (!make_room(r, &c->children[0])) {
+        if (!tn_avro_column_room(&r->build, &c->children[0])) {
           return NULL;
         }
         c->children[0].length++;
@@ -704,18 +458,19 @@ static const uint8_t *run_items(reader *r, const tn_avro_op *op, const uint8_t *
   }
 }
 
-static const uint8_t *run_nested(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_nested(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                                 const uint8_t *p) {
   int64_t total;
   if (op->code == OP_STRUCT) {
     p = run_body(r, &r->walk.ops[op->body], p);
-    if (p == NULL || !make_room(r, c)) {
+    if (p == NULL || !tn_avro_column_room(&r->build, c)) {
       return NULL;
     }
     c->length++;
     return p;
   }
   p = run_items(r, op, p, &total);
-  if (p == NULL || !make_room(r, c)) {
+  if (p == NULL || !tn_avro_column_room(&r->build, c)) {
     return NULL;
   }
   if (op->code == OP_FIXED_LIST) {
@@ -725,7 +480,8 @@ static const uint8_t *run_nested(reader *r, const tn_avro_op *op, column *c, con
     c->length++;
     return p;
   }
-  offsets_of(c)[++c->length] = (int32_t)c->children[0].length; /* below 2^31: grow_rows */
+  tn_avro_column_offsets(c)[++c->length] =
+      (int32_t)c->children[0].length; /* below 2^31: grow_rows */
   return p;
 }
 
@@ -742,7 +498,8 @@ static const uint8_t *run_union(reader *r, const tn_avro_op *op, const uint8_t *
   return run_body(r, &r->walk.ops[op[1 + branch].body], p);
 }
 
-static const uint8_t *run_enum(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_enum(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                               const uint8_t *p) {
   const tn_avro_node *node = op[1].extra;
   int64_t symbol;
   p = tn_avro_long(&r->walk, p, &symbol);
@@ -752,16 +509,19 @@ static const uint8_t *run_enum(reader *r, const tn_avro_op *op, column *c, const
   if (symbol < 0 || symbol >= node->n_names) {
     return fault_in(r, op, p, "an enum has no such symbol");
   }
-  return append_bytes(r, c, node->names[symbol], strlen(node->names[symbol])) ? p : NULL;
+  return tn_avro_column_bytes(&r->build, c, node->names[symbol], strlen(node->names[symbol]))
+             ? p
+             : NULL;
 }
 
 /* Values of a fixed width that lie in the file as they do in memory. */
-static const uint8_t *run_plain(reader *r, const tn_avro_op *op, column *c, const uint8_t *p) {
+static const uint8_t *run_plain(reader *r, const tn_avro_op *op, tn_avro_column *c,
+                                const uint8_t *p) {
   size_t n = op->code == OP_BOOL ? 1 : op->code == OP_F64 ? 8 : 4;
   if (TN_UNLIKELY((size_t)(r->walk.end - p) < n)) {
     return fault_in(r, op, p, "runs past the end of the block");
   }
-  if (TN_UNLIKELY(!make_room(r, c))) {
+  if (TN_UNLIKELY(!tn_avro_column_room(&r->build, c))) {
     return NULL;
   }
   switch (op->code) {
@@ -790,7 +550,7 @@ static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p
   tn_avro_walk *walk = &r->walk;
   size_t n = 0;
   for (;; op = op->next > 0 ? &walk->ops[op->next] : op + 1) {
-    column *c = (column *)op->extra;
+    tn_avro_column *c = (tn_avro_column *)op->extra;
     if (op->is_nullable) {
       bool is_null = false;
       p = tn_avro_branch(walk, p, op->null_branch, &is_null);
@@ -819,7 +579,7 @@ static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p
         p = run_integer(r, op, c, p);
         break;
       case OP_I64:
-        if (TN_UNLIKELY(!make_room(r, c))) {
+        if (TN_UNLIKELY(!tn_avro_column_room(&r->build, c))) {
           return NULL;
         }
         p = tn_avro_long(walk, p, &((int64_t *)(void *)c->values->data)[c->length]);
@@ -829,9 +589,9 @@ static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p
       case OP_DECIMAL:
         p = tn_avro_run(walk, p, &n);
         if (TN_LIKELY(p != NULL)) {
-          p = op->code == OP_DECIMAL     ? run_decimal(r, op, c, p, n)
-              : append_bytes(r, c, p, n) ? p + n
-                                         : NULL;
+          p = op->code == OP_DECIMAL                     ? run_decimal(r, op, c, p, n)
+              : tn_avro_column_bytes(&r->build, c, p, n) ? p + n
+                                                         : NULL;
         }
         break;
       case OP_FIXED:
@@ -839,9 +599,9 @@ static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p
         if (op->n > walk->end - p) {
           return fault_in(r, op, p, "runs past the end of the block");
         }
-        p = op->code == OP_DECIMAL_FIXED   ? run_decimal(r, op, c, p, op->n)
-            : append_bytes(r, c, p, op->n) ? p + op->n
-                                           : NULL;
+        p = op->code == OP_DECIMAL_FIXED                   ? run_decimal(r, op, c, p, op->n)
+            : tn_avro_column_bytes(&r->build, c, p, op->n) ? p + op->n
+                                                           : NULL;
         break;
       case OP_ENUM:
         p = run_enum(r, op, c, p);
@@ -883,10 +643,11 @@ static const char *path_of(const reader *r) {
 }
 
 static tarn_status fail_at(reader *r) {
-  if (r->st != TARN_OK) {
-    return r->st;
+  if (r->build.st != TARN_OK) {
+    return r->build.st;
   }
-  return tn_avro_walk_fail(&r->walk, r->data, &r->file->blocks[r->block].block, path_of(r), r->err);
+  return tn_avro_walk_fail(&r->walk, r->data, &r->file->blocks[r->block].block, path_of(r),
+                           r->build.err);
 }
 
 static tarn_status open_block(reader *r, size_t block) {
@@ -897,11 +658,11 @@ static tarn_status open_block(reader *r, size_t block) {
   r->has_block = false;
   if (place->block.n_bytes > 0) {
     TN_TRY(tn_prefetch_get(r->prefetch, r->prefetch_of_block[block], place->block.data_offset,
-                           (size_t)place->block.n_bytes, &stored, r->err));
+                           (size_t)place->block.n_bytes, &stored, r->build.err));
   }
   TN_TRY(tn_avro_unpack(&r->unpacker, &f->header, &place->block,
                         tn_slice_of(stored, (size_t)place->block.n_bytes), path_of(r), &r->data,
-                        r->err));
+                        r->build.err));
   tn_avro_walk_begin(&r->walk, &r->program, r->data);
   r->at = r->data.data;
   r->row = place->first_row;
@@ -942,7 +703,7 @@ static tarn_status run_row(reader *r, const tn_avro_program *program) {
   if (TN_UNLIKELY(p == NULL)) {
     return fail_at(r);
   }
-  r->input_bytes += p - r->at;
+  r->build.weight += p - r->at;
   r->at = p;
   r->row++;
   return check_block_end(r);
@@ -993,12 +754,12 @@ static int64_t rows_in_range(const reader *r) {
 static tarn_status decode_rows(reader *r, int64_t n, int64_t *n_done) {
   for (int32_t i = 0; i < r->request.n_fields; i++) {
     if (!r->columns[i].is_missing) {
-      TN_TRY(start_column(r->base.env, &r->columns[i], n, r->err));
+      TN_TRY(tn_avro_column_start(&r->build, &r->columns[i], n));
     }
   }
-  r->input_bytes = 0;
+  r->build.weight = 0;
   TN_TRY(seek(r, r->next_row));
-  for (*n_done = 0; *n_done < n && r->input_bytes < BATCH_INPUT_BYTES; ++*n_done) {
+  for (*n_done = 0; *n_done < n && r->build.weight < BATCH_INPUT_BYTES; ++*n_done) {
     if (r->row == r->block_end) {
       TN_TRY(open_block(r, r->block + 1));
     }
@@ -1017,8 +778,8 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
   if (!find_row(r)) {
     return TARN_OK;
   }
-  r->err = err;
-  r->st = TARN_OK;
+  r->build.err = err;
+  r->build.st = TARN_OK;
   n = rows_in_range(r);
   n = n < max_rows ? n : max_rows;
   n = n < r->batch_rows ? n : r->batch_rows;
@@ -1028,15 +789,15 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
     TN_TRY_TO(failed, decode_rows(r, n, &n_done));
   }
   for (int32_t i = 0; i < r->request.n_fields; i++) {
-    TN_TRY_TO(failed, finish_column(r, &r->columns[i], n_done, r->request.allows_encoded,
-                                    &out->columns[i], err));
+    TN_TRY_TO(failed, tn_avro_column_finish(&r->build, &r->columns[i], n_done,
+                                            r->request.allows_encoded, &out->columns[i]));
   }
   out->n_rows = n_done;
   out->first_position = r->next_row;
   r->next_row += n_done;
   return TARN_OK;
 failed:
-  drop_rows(r->columns, r->request.n_fields);
+  tn_avro_column_drop(r->columns, r->request.n_fields);
   tn_batch_clear(r->base.env, out);
   r->has_block = false; /* the walk may have stopped within a row */
   return st;
@@ -1060,7 +821,7 @@ static void free_reader(tn_reader *base) {
   reader *r = (reader *)base;
   tarn_env *env = r->base.env;
   if (r->columns != NULL) {
-    drop_rows(r->columns, r->request.n_fields);
+    tn_avro_column_drop(r->columns, r->request.n_fields);
   }
   tn_prefetch_free(r->prefetch);
   tn_avro_unpacker_reset(&r->unpacker);
@@ -1072,7 +833,7 @@ static void free_reader(tn_reader *base) {
 }
 
 static tarn_status make_columns(reader *r, tarn_error *err) {
-  r->columns = tn_arena_calloc(&r->arena, (size_t)r->request.n_fields + 1, sizeof(column));
+  r->columns = tn_arena_calloc(&r->arena, (size_t)r->request.n_fields + 1, sizeof(tn_avro_column));
   if (r->columns == NULL) {
     return tn_oom(err);
   }
@@ -1081,7 +842,7 @@ static tarn_status make_columns(reader *r, tarn_error *err) {
     tn_vec model;
     tarn_status st;
     TN_TRY(tn_vec_init(r->base.env, &field->type, &model, err));
-    st = init_column(&r->arena, &model, field->name, &r->columns[i], err);
+    st = tn_avro_column_init(&r->arena, &model, field->name, &r->columns[i], err);
     tn_vec_reset(r->base.env, &model);
     TN_TRY(st);
   }
@@ -1108,7 +869,7 @@ static tarn_status compile_columns(reader *r, const tn_map *by_name, tarn_error 
   compiler c = {r, &r->program, path_of(r), err};
   for (int32_t i = 0; i < record->n_children; i++) {
     tn_map_entry *entry = tn_map_find(by_name, tn_slice_text(record->names[i]));
-    column *col = entry != NULL ? entry->value.ptr : NULL;
+    tn_avro_column *col = entry != NULL ? entry->value.ptr : NULL;
     if (col != NULL && col->is_missing) {
       TN_TRY(emit_value(&c, record->children[i], col));
       r->reads_nothing = false;
@@ -1135,21 +896,8 @@ done:
   return st;
 }
 
-static int64_t fixed_row_bytes(const column *columns, int32_t n) {
-  int64_t sum = 0;
-  for (int32_t i = 0; i < n && sum < BATCH_FIXED_BYTES; i++) {
-    const column *c = &columns[i];
-    int64_t below = c->layout == TN_LAYOUT_LIST ? 4 : fixed_row_bytes(c->children, c->n_children);
-    if (c->layout == TN_LAYOUT_FIXED_LIST) {
-      below *= c->type->length;
-    }
-    sum += below + (has_fixed_values(c) ? (int64_t)tn_layout_width(c->layout) + 1 : 4);
-  }
-  return sum;
-}
-
 static void choose_batch_rows(reader *r) {
-  int64_t width = fixed_row_bytes(r->columns, r->request.n_fields);
+  int64_t width = tn_avro_column_width(r->columns, r->request.n_fields, BATCH_FIXED_BYTES);
   r->batch_rows = r->request.batch_rows > 0 ? r->request.batch_rows : BATCH_ROWS;
   if (width > 0 && BATCH_FIXED_BYTES / width < r->batch_rows) {
     r->batch_rows = BATCH_FIXED_BYTES / width;
@@ -1197,6 +945,7 @@ tarn_status tn_avro_file_read(tn_format_file *file, const tn_read_request *reque
   }
   r->base.ops = &OPS;
   r->base.env = file->env;
+  r->build.env = file->env;
   r->file = (tn_avro_file *)tn_format_file_retain(file);
   r->request = *request;
   tn_arena_init(&r->arena, &file->env->mem, SIZE_MAX);
