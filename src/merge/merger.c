@@ -25,12 +25,14 @@ typedef struct source {
 } source;
 
 typedef struct run_state {
-  tn_merge_input *input;
-  source *source; /* NULL: at its end */
+  const uint64_t *prefixes; /* the source's */
+  int64_t at, n_rows;       /* the head's row in the source, and its rows; equal: no head */
+  const uint8_t *alive;     /* the source's */
   uint32_t source_index;
-  int64_t at; /* the head's row in the source */
-  uint64_t last_prefix;
   bool has_last;
+  source *source; /* NULL: at its end */
+  tn_merge_input *input;
+  uint64_t last_prefix; /* of the source before, if has_last */
 } run_state;
 
 struct tn_merger {
@@ -63,6 +65,8 @@ struct tn_merger {
   uint8_t *selected;   /* bitmap of an output batch */
   const tn_vec **vecs; /* n_sources: one column of each source */
   size_t max_bytes;    /* of strings in an output batch */
+  int64_t row_bytes;   /* of the widest column of the batch before, if has_row_bytes */
+  bool has_row_bytes;
   source *free_sources;
 };
 
@@ -142,13 +146,10 @@ static tarn_status check_order(run_state *r, const source *s, tarn_error *err) {
   return TARN_OK;
 }
 
-/* The first row of a source from `at` on that is alive; n_rows if there is none. */
-static int64_t next_alive(const tn_merge_rows *rows, int64_t at) {
-  int64_t n = rows->keys.n_rows;
-  if (rows->alive != NULL) {
-    while (at < n && !tn_bit_get(rows->alive, at)) {
-      at++;
-    }
+/* The first row of n from `at` on that is alive; n if there is none. */
+static inline int64_t next_alive(const uint8_t *alive, int64_t at, int64_t n) {
+  while (alive != NULL && at < n && !tn_bit_get(alive, at)) {
+    at++;
   }
   return at;
 }
@@ -158,6 +159,7 @@ static tarn_status next_source(tn_merger *m, run_state *r, tarn_error *err) {
   tarn_status st = TARN_OK;
   source *s = NULL;
   r->source = NULL;
+  r->at = r->n_rows = 0;
   while (st == TARN_OK && r->source == NULL) {
     TN_TRY_TO(done, tn_cancel_check(m->spec.cancel, err));
     if (s == NULL && (s = take_source(m)) == NULL) {
@@ -183,13 +185,17 @@ static tarn_status next_source(tn_merger *m, run_state *r, tarn_error *err) {
       goto done;
     }
     TN_TRY_TO(done, check_order(r, s, err));
-    r->at = next_alive(&s->rows, 0);
+    r->at = next_alive(s->rows.alive, 0, s->rows.keys.n_rows);
     if (r->at == s->rows.keys.n_rows) {
       tn_merge_rows_reset(m->env, &s->rows);
+      r->at = 0;
       continue;
     }
     TN_TRY_TO(done, add_source(m, s, &r->source_index, err));
     r->source = s;
+    r->prefixes = s->prefixes;
+    r->n_rows = s->rows.keys.n_rows;
+    r->alive = s->rows.alive;
     s = NULL;
   }
 done:
@@ -322,24 +328,22 @@ static tarn_status refill(tn_merger *m, run_state *r, tarn_error *err) {
 
 static inline tn_loser_node head_of(const tn_merger *m, uint32_t run) {
   const run_state *r = &m->runs[run];
-  return r->source != NULL && r->at < r->source->rows.keys.n_rows
-             ? tn_loser_head(r->source->prefixes[r->at], run)
-             : tn_loser_end(run);
+  return r->at < r->n_rows ? tn_loser_head(r->prefixes[r->at], run) : tn_loser_end(run);
 }
 
 /* Is a before b, whole keys compared where prefixes are equal? */
 static bool head_less(const tn_merger *m, tn_loser_node a, tn_loser_node b) {
-  uint32_t i = tn_loser_run(a), j = tn_loser_run(b);
-  if (tn_loser_prefix(a) == tn_loser_prefix(b) && ((i | j) & TN_LOSER_ENDED) == 0) {
+  uint32_t i = a.run, j = b.run;
+  if (a.prefix == b.prefix && ((i | j) & TN_LOSER_ENDED) == 0) {
     const run_state *x = &m->runs[i], *y = &m->runs[j];
     int order =
         tn_key_compare(&x->source->rows.keys, x->at, &y->source->rows.keys, y->at, m->spec.n_keys);
     return order != 0 ? order < 0 : i < j;
   }
-  return a < b;
+  return tn_loser_less(a, b);
 }
 
-static inline void replay(tn_merger *m, uint32_t run, bool is_exact) {
+static TN_ALWAYS_INLINE void replay(tn_merger *m, uint32_t run, bool is_exact) {
   tn_loser_node head = head_of(m, run);
   if (is_exact) {
     tn_loser_replay(m->tree, m->n_leaves, run, head);
@@ -428,14 +432,14 @@ static tarn_status grow_rows(tn_merger *m, int64_t n_more, tarn_error *err) {
 static int64_t stretch_of(const tn_merger *m, uint32_t run, int64_t max_rows, bool is_exact) {
   const run_state *r = &m->runs[run];
   const source *s = r->source;
-  const uint64_t *p = s->prefixes + r->at;
-  int64_t n = s->rows.keys.n_rows - r->at, low = 0, high = 1;
+  const uint64_t *p = r->prefixes + r->at;
+  int64_t n = r->n_rows - r->at, low = 0, high = 1;
   uint64_t second = UINT64_MAX;
-  if (s->rows.alive != NULL) {
+  if (r->alive != NULL) {
     return 0;
   }
   for (uint32_t i = (m->n_leaves + run) >> 1; i > 0; i >>= 1) {
-    uint64_t other = tn_loser_prefix(m->tree[i]);
+    uint64_t other = m->tree[i].prefix;
     second = other < second ? other : second;
   }
   n = n < max_rows ? n : max_rows;
@@ -507,8 +511,8 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
   uint64_t open_prefix = 0;
   uint32_t last_run = UINT32_MAX, wins = 0;
   for (;;) {
-    uint32_t run = tn_loser_run(m->tree[0]);
-    uint64_t prefix = tn_loser_prefix(m->tree[0]);
+    uint32_t run = m->tree[0].run;
+    uint64_t prefix = m->tree[0].prefix;
     bool is_end = (run & TN_LOSER_ENDED) != 0;
     run_state *r;
     if (n_rows > groups[n_groups]) { /* a group is open */
@@ -545,20 +549,20 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
     r = &m->runs[run];
     rows[n_rows++] = (tn_row_ref){r->source_index, (uint32_t)r->at};
     open_prefix = prefix;
-    r->at = r->source->rows.alive == NULL ? r->at + 1 : next_alive(&r->source->rows, r->at + 1);
+    r->at = next_alive(r->alive, r->at + 1, r->n_rows);
     wins = run == last_run ? wins + 1 : 0;
     last_run = run;
-    if (TN_UNLIKELY(wins >= GALLOP_AFTER) && r->at < r->source->rows.keys.n_rows) {
+    if (TN_UNLIKELY(wins >= GALLOP_AFTER) && r->at < r->n_rows) {
       m->n_rows = n_rows;
       m->n_groups = n_groups;
       TN_TRY(add_stretch(m, run, is_exact, err));
-      open_prefix = r->at > 0 ? r->source->prefixes[r->at - 1] : open_prefix;
+      open_prefix = r->at > 0 ? r->prefixes[r->at - 1] : open_prefix;
       rows = m->rows;
       n_rows = m->n_rows;
       n_groups = m->n_groups;
       wins = 0;
     }
-    if (TN_UNLIKELY(r->at == r->source->rows.keys.n_rows)) {
+    if (TN_UNLIKELY(r->at == r->n_rows)) {
       m->waiting[m->n_waiting++] = run;
     }
     replay(m, run, is_exact);
@@ -706,12 +710,20 @@ static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n
   return st;
 }
 
-/* As many of the next picked rows as keep the strings of an output batch below max_bytes. */
+static bool has_variable_size(tn_layout layout) {
+  return layout == TN_LAYOUT_BYTES || layout == TN_LAYOUT_LIST || layout == TN_LAYOUT_STRUCT;
+}
+
+/* As many of the next picked rows as keep the strings and lists of an output batch below
+ * max_bytes. Not counted while the batch before was far from that: counting costs a pass. */
 static int64_t rows_that_fit(tn_merger *m) {
   const tn_row_ref *refs = m->picked + m->picked_at;
   int64_t n = m->n_picked - m->picked_at;
+  if (m->has_row_bytes && m->row_bytes < (int64_t)m->max_bytes / (8 * n)) {
+    return n;
+  }
   for (int32_t c = 0; c < m->spec.n_out_columns; c++) {
-    if (tn_type_layout(&m->spec.out_fields[c].type) == TN_LAYOUT_BYTES) {
+    if (has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
       column_of_sources(m, m->spec.out_columns[c]);
       while (n > 1 && tn_vec_gather_bytes(m->vecs, refs, n) > (int64_t)m->max_bytes) {
         n = (n + 1) / 2;
@@ -719,6 +731,21 @@ static int64_t rows_that_fit(tn_merger *m) {
     }
   }
   return n;
+}
+
+/* Remember the size of a batch's rows, of the widest column; what nests lists is unknown. */
+static void note_row_bytes(tn_merger *m, const tn_batch *batch) {
+  m->row_bytes = 0;
+  m->has_row_bytes = true;
+  for (int32_t c = 0; c < batch->n_columns; c++) {
+    const tn_vec *vec = &batch->columns[c];
+    if (vec->layout == TN_LAYOUT_BYTES && vec->offsets != NULL) {
+      int64_t bytes = vec->offsets[vec->length] / vec->length + 1;
+      m->row_bytes = bytes > m->row_bytes ? bytes : m->row_bytes;
+    } else if (has_variable_size(vec->layout)) {
+      m->has_row_bytes = false;
+    }
+  }
 }
 
 tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tarn_error *err) {
@@ -750,6 +777,9 @@ tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tarn_
     }
     TN_TRY(st);
     m->picked_at += n;
+    if (out->n_rows > 0) {
+      note_row_bytes(m, out);
+    }
   }
   tn_error_reset(err);
   return TARN_OK;

@@ -35,7 +35,8 @@ tn_split_way tn_split_choose_way(const tn_read_context *c, const tn_split *split
 
 tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_error *err) {
   const tn_read_context *c = q->context;
-  const tn_dv_place *place = q->split->deletions != NULL ? &q->split->deletions[q->index] : NULL;
+  tn_dv_place place = {0};
+  const char *full_path;
   tn_data_request request = {
       .shape = q->shape,
       .file = &q->split->files[q->index],
@@ -47,9 +48,12 @@ tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_
   tarn_status st = TARN_OK;
   memset(out, 0, sizeof(*out));
   tn_arena_init(&out->arena, &c->env->mem, 1u << 20);
-  TN_TRY_TO(fail, tn_split_file_path(q->split, q->index, &out->arena, &out->path, err));
-  if (place != NULL && place->path != NULL) {
-    TN_TRY_TO(fail, tn_dv_load(c->env, c->o.table->storage, place, &out->deletions, err));
+  TN_TRY_TO(fail, tn_split_file_path(q->split, q->index, &out->arena, &full_path, err));
+  TN_TRY_TO(fail, tn_path_plain(&out->arena, full_path, &out->path, err));
+  if (q->split->deletions != NULL && q->split->deletions[q->index].path != NULL) {
+    place = q->split->deletions[q->index];
+    TN_TRY_TO(fail, tn_path_plain(&out->arena, place.path, &place.path, err));
+    TN_TRY_TO(fail, tn_dv_load(c->env, c->o.table->storage, &place, &out->deletions, err));
   }
   request.path = out->path;
   request.deletions = out->deletions;

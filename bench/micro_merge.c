@@ -1,0 +1,157 @@
+/* room: merge */
+/* micro_merge - what merging costs, apart from reading files.
+ *
+ *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES]]]]
+ *
+ * Runs of random BIGINT keys in memory, deduplicated; two output columns of 8 bytes, one of the key
+ * part and one that comes late. Prints nanoseconds a row of input, the least of all passes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "merge/merge.h"
+
+static tarn_env *env;
+static tarn_error err;
+static const tn_field fields[2] = {{.id = 0, .name = "k", .type = {.root = TN_BIGINT}},
+                                   {.id = 1, .name = "v", .type = {.root = TN_BIGINT}}};
+
+typedef struct run {
+  tn_merge_input input;
+  int64_t *keys;
+  int64_t n, at, given, sequence;
+} run;
+
+static void must(tarn_status st) {
+  if (st != TARN_OK) {
+    fprintf(stderr, "micro_merge: %s\n", err.message);
+    exit(1);
+  }
+}
+
+static tarn_status fill(const run *r, const tn_field *field, tn_batch *out, tarn_error *e) {
+  TN_TRY(tn_batch_init(env, field, 1, out, e));
+  TN_TRY(tn_vec_alloc(env, &out->columns[0], r->at - r->given, 0, e));
+  memcpy(out->columns[0].values, r->keys + r->given, (size_t)(r->at - r->given) * 8);
+  out->n_rows = r->at - r->given;
+  return TARN_OK;
+}
+
+static tarn_status next(tn_merge_input *input, int64_t max_rows, tn_merge_rows *out,
+                        tarn_error *e) {
+  run *r = TN_CONTAINER_OF(input, run, input);
+  r->given = r->at;
+  r->at = r->n - r->at < max_rows ? r->n : r->at + max_rows;
+  out->sequence = r->sequence;
+  return r->at > r->given ? fill(r, &fields[0], &out->keys, e) : TARN_OK;
+}
+
+static tarn_status values(tn_merge_input *input, tn_batch *out, tarn_error *e) {
+  return fill(TN_CONTAINER_OF(input, run, input), &fields[1], out, e);
+}
+
+static void keep(tn_merge_input *input) {
+  (void)input;
+}
+
+static const tn_merge_input_ops ops = {next, values, keep};
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int by_value(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Random distinct keys, ascending. */
+static void make_keys(run *r, int64_t n, int64_t n_keys, uint64_t *seed) {
+  int64_t kept = 0;
+  r->keys = malloc((size_t)n * 8);
+  for (int64_t i = 0; i < n; i++) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    r->keys[i] = (int64_t)((*seed >> 16) % (uint64_t)n_keys);
+  }
+  qsort(r->keys, (size_t)n, 8, by_value);
+  for (int64_t i = 0; i < n; i++) {
+    if (kept == 0 || r->keys[i] != r->keys[kept - 1]) {
+      r->keys[kept++] = r->keys[i];
+    }
+  }
+  r->n = kept;
+}
+
+static int64_t merge_all(run *runs, int32_t n_runs) {
+  static const int32_t out_columns[2] = {0, -1};
+  tn_merge_spec spec = {.key_fields = fields,
+                        .n_keys = 1,
+                        .n_key_fields = 1,
+                        .value_fields = fields + 1,
+                        .n_value_fields = 1,
+                        .out_fields = fields,
+                        .out_columns = out_columns,
+                        .n_out_columns = 2,
+                        .engine = &tn_engine_deduplicate,
+                        .batch_rows = 8192,
+                        .input_rows = 8192};
+  tn_merge_input *inputs[64];
+  tn_merger *merger;
+  int64_t n = 0;
+  for (int32_t i = 0; i < n_runs; i++) {
+    runs[i].at = 0;
+    inputs[i] = &runs[i].input;
+  }
+  must(tn_merger_create(env, &spec, inputs, n_runs, &merger, &err));
+  for (;;) {
+    tn_batch batch;
+    int64_t rows;
+    must(tn_merger_next(merger, &batch, NULL, &err));
+    rows = batch.n_rows;
+    n += rows;
+    tn_batch_reset(env, &batch);
+    if (rows == 0) {
+      break;
+    }
+  }
+  tn_merger_free(merger);
+  return n;
+}
+
+int main(int argc, char **argv) {
+  int32_t n_runs = argc > 1 ? atoi(argv[1]) : 6;
+  int64_t n_rows = argc > 2 ? atoll(argv[2]) : 230000, n_keys = argc > 3 ? atoll(argv[3]) : 1500000;
+  int passes = argc > 4 ? atoi(argv[4]) : 20;
+  run runs[64] = {0};
+  uint64_t seed = 1;
+  int64_t n_in = 0, n_out = 0;
+  double best = 1e9;
+  if (n_runs < 1 || n_runs > 64) {
+    fprintf(stderr, "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES]]]]\n");
+    return 2;
+  }
+  must(tarn_env_create(NULL, &env, &err));
+  for (int32_t i = 0; i < n_runs; i++) {
+    runs[i].input.ops = &ops;
+    runs[i].sequence = i;
+    make_keys(&runs[i], n_rows, n_keys, &seed);
+    n_in += runs[i].n;
+  }
+  for (int i = 0; i < passes; i++) {
+    double start = seconds(), took;
+    n_out = merge_all(runs, n_runs);
+    took = seconds() - start;
+    best = took < best ? took : best;
+  }
+  printf("%.2f ns a row: %lld rows of %d runs, %lld keys\n", best * 1e9 / (double)n_in,
+         (long long)n_in, (int)n_runs, (long long)n_out);
+  for (int32_t i = 0; i < n_runs; i++) {
+    free(runs[i].keys);
+  }
+  tarn_env_free(env);
+  return 0;
+}
