@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 #include "column/type_text.h"
 
 /* ------------------------------------------------------------------ names */
@@ -382,8 +383,8 @@ static tarn_status parse_name(parser *p, const char **out, tarn_error *err) {
   }
   name[n] = '\0';
   *out = name;
-  if (memchr(name, '\0', n) != NULL) {
-    return refuse(p, "a name without NUL", err);
+  if (memchr(name, '\0', n) != NULL || tn_utf8_check((const uint8_t *)name, n) < n) {
+    return refuse(p, "a name in UTF-8 without NUL", err);
   }
   advance(p);
   return TARN_OK;

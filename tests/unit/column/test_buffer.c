@@ -1,4 +1,6 @@
 /* Buffers: alignment, budget, the store of freed blocks. */
+#include <pthread.h>
+
 #include "column_test.h"
 #include "support/torture.h"
 
@@ -151,6 +153,36 @@ static void buffer_wrap__frees_with_the_last_reference(void **state) {
   column_test_end(&t);
 }
 
+static void *churn(void *ctx) {
+  tarn_env *env = ctx;
+  tn_buffer *held[8] = {NULL};
+  for (uint32_t i = 0; i < 4000; i++) {
+    tarn_error err;
+    tn_buffer **slot = &held[i % 8];
+    tn_buffer_release(*slot);
+    assert_int_equal(tn_buffer_create(env, 1000 + i * 37 % 60000, slot, &err), TARN_OK);
+    (*slot)->data[0] = (uint8_t)i;
+  }
+  for (int i = 0; i < 8; i++) {
+    tn_buffer_release(held[i]);
+  }
+  return NULL;
+}
+
+static void buffers__are_made_and_freed_by_many_threads(void **state) {
+  column_test t;
+  pthread_t threads[4];
+  (void)state;
+  column_test_begin(&t);
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, churn, t.env), 0);
+  }
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  }
+  column_test_end(&t);
+}
+
 static tarn_status use_buffers(void *ctx, tarn_env *env, tarn_error *err) {
   tarn_status st = TARN_OK;
   tn_buffer *a = NULL, *b = NULL;
@@ -182,6 +214,7 @@ int main(void) {
       cmocka_unit_test(buffer_create_zeroed__clears_a_used_block),
       cmocka_unit_test(buffer_grow__keeps_what_was_written),
       cmocka_unit_test(buffer_wrap__frees_with_the_last_reference),
+      cmocka_unit_test(buffers__are_made_and_freed_by_many_threads),
       cmocka_unit_test(buffers__survive_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
