@@ -13,7 +13,9 @@
 void format_test_begin(format_test *t) {
   tarn_error err;
   t->env = tn_test_env(1, TEST_BUDGET_BYTES);
+  t->n_files = 0;
   assert_works(tn_storage_local(t->env, &t->storage, &err), err);
+  assert_works(tn_storage_memory(t->env, &t->memory, &err), err);
   tn_arena_init(&t->arena, &t->env->mem, (size_t)1 << 30);
 }
 
@@ -21,6 +23,7 @@ void format_test_end(format_test *t) {
   tarn_env_stats stats = TARN_ENV_STATS_INIT;
   tn_arena_reset(&t->arena);
   tn_storage_release(t->storage);
+  tn_storage_release(t->memory);
   tn_buffers_trim(t->env);
   tn_cache_shrink(t->env->cache, SIZE_MAX);
   tarn_env_stats_get(t->env, &stats);
@@ -40,6 +43,23 @@ tn_format_file *must_open(format_test *t, const tn_format_ops *format, const cha
   tn_format_file *file;
   assert_works(tn_format_open(t->env, t->storage, format, path, &file, &err), err);
   return file;
+}
+
+tarn_status open_bytes(format_test *t, const tn_format_ops *format, tn_slice bytes,
+                       tn_format_file **out, tarn_error *err) {
+  const char *path = tn_arena_printf(&t->arena, "/file-%d", t->n_files++);
+  assert_non_null(path);
+  assert_works(tn_storage_memory_put(t->memory, path, bytes, err), *err);
+  return tn_format_open(t->env, t->memory, format, path, out, err);
+}
+
+const tn_field *sql_fields(format_test *t, const char *row, int32_t *n_fields) {
+  tarn_error err;
+  tn_type type;
+  int32_t next_id = 0;
+  assert_works(tn_type_from_sql(&t->arena, row, &next_id, &type, &err), err);
+  *n_fields = type.n_fields;
+  return type.fields;
 }
 
 const tn_field *must_schema(format_test *t, tn_format_file *file, int32_t *n_fields) {

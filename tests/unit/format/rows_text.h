@@ -14,7 +14,9 @@
 typedef struct format_test {
   tarn_env *env;
   tn_storage *storage; /* local */
-  tn_arena arena;      /* of fields and texts */
+  tn_storage *memory;
+  tn_arena arena; /* of fields and texts */
+  int n_files;    /* put into memory */
 } format_test;
 
 void format_test_begin(format_test *t);
@@ -23,6 +25,11 @@ void format_test_end(format_test *t); /* also checks that no memory of the budge
 /* Files under tests/unit/format/data. */
 const char *data_path(format_test *t, const char *name);
 tn_format_file *must_open(format_test *t, const tn_format_ops *format, const char *path);
+/* Bytes as a file in memory, whose name is given to messages. */
+tarn_status open_bytes(format_test *t, const tn_format_ops *format, tn_slice bytes,
+                       tn_format_file **out, tarn_error *err);
+/* The fields of "ROW<a INT, b STRING>", ids from 0 on. */
+const tn_field *sql_fields(format_test *t, const char *row, int32_t *n_fields);
 /* The file's own columns. */
 const tn_field *must_schema(format_test *t, tn_format_file *file, int32_t *n_fields);
 
