@@ -3,8 +3,8 @@
  * Rows and arrays are one shape, a "section": null bits, slots, then pieces appended behind.
  *
  *   row    [kind, null bits from bit 8 on][8 bytes a field][pieces]
- *   array  [int32 n][null bits in words of 4 bytes][n elements of 1, 2, 4 or 8 bytes, up to
- * 8][pieces] map    [int32 bytes of the key array][key array][value array]
+ *   array  [int32 n][null bits in words of 4 bytes][n elements of 1, 2, 4 or 8 bytes][pieces]
+ *   map    [int32 bytes of the key array][key array][value array]
  *
  * Offsets in slots count from the first byte of their own section; every piece is padded to 8 with
  * zeros. Pieces are written straight to the end of the output, nested ones too.

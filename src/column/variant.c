@@ -4,8 +4,9 @@
  *   value     [header: basic type in bits 0-1, the rest by type]...
  *     0 primitive     type in bits 2-7, then the value
  *     1 short string  length in bits 2-7, then the bytes
- *     2 object        bits 2-3 offset size - 1, 4-5 id size - 1, 6 large: n, n ids, n + 1 offsets,
- * values 3 array         bits 2-3 offset size - 1, 4 large: n, n + 1 offsets, values
+ *     2 object        bits 2-3 offset size - 1, 4-5 id size - 1, 6 large; then n, n ids,
+ *                     n + 1 offsets, values
+ *     3 array         bits 2-3 offset size - 1, 4 large; then n, n + 1 offsets, values
  *
  * All numbers are little-endian. Values may lie in any order and even be shared, so a small input
  * could ask for an endless text: the buffer's limit bounds it. Objects and arrays that are open

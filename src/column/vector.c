@@ -135,7 +135,7 @@ static tarn_status share_constant(tarn_env *env, const tn_vec *from, tn_vec *to,
 
 tarn_status tn_vec_share(tarn_env *env, const tn_vec *from, tn_vec *to, tarn_error *err) {
   tarn_status st = TARN_OK;
-  memset(to, 0, sizeof(*to));
+  tn_vec_reset(env, to);
   to->type = from->type;
   to->layout = from->layout;
   to->encoding = from->encoding;

@@ -15,10 +15,10 @@
  *
  *   TN_VEC_DICT    codes: int32[length] into `dictionary` (a flat vector without nulls; may be
  *                  larger than what is used). `valid` counts, codes of nulls are 0.
- *   TN_VEC_VIEW    (BYTES only) views: tn_view[length], pointing into `retained` buffers; nulls
- * have length 0. Every view may be read 64 bytes past its end, as the slack of buffers allows: a
- * view into anything else is a fault. TN_VEC_CONST   one value for all rows: `constant` is a flat
- * vector of length 1 (null or not).
+ *   TN_VEC_VIEW    (BYTES only) views: tn_view[length] into `retained` buffers; nulls have length
+ *                  0. A view may be read 64 bytes past its end, as the slack of buffers allows; so
+ *                  a view into anything else is a fault.
+ *   TN_VEC_CONST   one value for all rows: `constant` is a flat vector of length 1 (null or not).
  *
  * Children of nested vectors are always flat. Whoever cannot handle an encoding calls
  * tn_vec_flatten() first. There are no slices: row 0 is the first value.
@@ -28,7 +28,7 @@
  * type BYTES NOT NULL. Values are aligned to their width.
  *
  * "out" and "vec" parameters that are filled must be initialised or all zero (never raw memory):
- * what they held is released. They are all zero after a failure.
+ * what they held is released. After a failure they are all zero (of tn_vec_alloc: empty).
  *
  * A vector owns references to its buffers and owns its children. Not thread-safe while written;
  * immutable vectors may be read by many threads.
@@ -90,8 +90,7 @@ TN_CHECKED tarn_status tn_vec_init(tarn_env *env, const tn_type *type, tn_vec *v
 void tn_vec_reset(tarn_env *env, tn_vec *vec);
 /* Take the content of `from`, which becomes all zero. */
 void tn_vec_move(tn_vec *to, tn_vec *from);
-/* A second reference to the same content (buffers are retained, children copied likewise). `to` is
- * raw memory. */
+/* A second reference to the same content (buffers are retained, children copied likewise). */
 TN_CHECKED tarn_status tn_vec_share(tarn_env *env, const tn_vec *from, tn_vec *to, tarn_error *err);
 
 /* Give an initialised vector fresh buffers for `length` rows, flat: values (fixed layouts, BIT),

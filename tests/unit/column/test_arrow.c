@@ -439,6 +439,7 @@ static void arrow_export__shares_buffers_with_other_vectors(void **state) {
   tarn_error err;
   (void)state;
   column_test_begin(&t);
+  memset(&other, 0, sizeof(other));
   make_field(&t, "STRING", &field);
   must_build(&t, &field.type, "[\"a\",\"b\"]", &vec);
   assert_int_equal(tn_vec_share(t.env, &vec, &other, &err), TARN_OK);

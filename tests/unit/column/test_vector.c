@@ -67,6 +67,7 @@ static void vec_encodings__hold_the_same_rows(void **state) {
       char expected[1024];
       tarn_error err;
       tn_vec encoded, shared;
+      memset(&shared, 0, sizeof(shared));
       join(&layouts[i], *e == 'c' ? zeros : all_rows, 5, expected, sizeof(expected));
       assert_int_equal(encode_vec(t.env, &flat, *e, &encoded, &err), TARN_OK);
       assert_vec(&encoded, expected);
