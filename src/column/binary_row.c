@@ -47,8 +47,7 @@ tarn_status tn_binary_row_view(tn_slice bytes, int32_t arity, const char *what, 
     return tn_fail(err, TARN_E_CORRUPT, "%s: a row of %d fields does not fit in %zu bytes", what,
                    (int)arity, bytes.len);
   }
-  out->bytes = bytes;
-  out->arity = arity;
+  *out = (tn_binary_row){bytes, arity, what};
   return TARN_OK;
 }
 
@@ -73,8 +72,8 @@ uint64_t tn_binary_row_slot(const tn_binary_row *row, int32_t i) {
 static tarn_status outside(const tn_binary_row *row, int32_t i, uint32_t offset, uint32_t length,
                            tarn_error *err) {
   return tn_fail(err, TARN_E_CORRUPT,
-                 "row of %zu bytes: field %d points to %u bytes at offset %u, past its end",
-                 row->bytes.len, (int)i, (unsigned)length, (unsigned)offset);
+                 "%s: row of %zu bytes: field %d points to %u bytes at offset %u, past its end",
+                 row->what, row->bytes.len, (int)i, (unsigned)length, (unsigned)offset);
 }
 
 /* The n_bytes that the upper half of the slot points to. */
@@ -96,8 +95,8 @@ tarn_status tn_binary_row_piece(const tn_binary_row *row, int32_t i, tn_slice *o
     return piece_of(row, i, (uint32_t)slot, out, err);
   }
   if (length > INLINE_MAX) {
-    return tn_fail(err, TARN_E_CORRUPT, "row: field %d has %zu bytes in a slot of 7", (int)i,
-                   length);
+    return tn_fail(err, TARN_E_CORRUPT, "%s: field %d has %zu bytes in a slot of 7", row->what,
+                   (int)i, length);
   }
   *out = tn_slice_of(slot_at(row, i), length);
   return TARN_OK;
@@ -110,7 +109,7 @@ static tarn_status get_wide_decimal(const tn_binary_row *row, int32_t i, tn_datu
   tn_u128 value;
   TN_TRY(piece_of(row, i, length, &piece, err));
   if (length < 1 || length > 16) {
-    return tn_fail(err, TARN_E_CORRUPT, "row: field %d is a decimal of %u bytes", (int)i,
+    return tn_fail(err, TARN_E_CORRUPT, "%s: field %d is a decimal of %u bytes", row->what, (int)i,
                    (unsigned)length);
   }
   value = piece.data[0] >= 0x80 ? ~(tn_u128)0 : 0;
@@ -130,8 +129,8 @@ static tarn_status get_wide_timestamp(const tn_binary_row *row, int32_t i, const
   TN_TRY(piece_of(row, i, 8, &piece, err));
   millis = (int64_t)tn_load_le64(piece.data);
   if (nanos > 999999) {
-    return tn_fail(err, TARN_E_CORRUPT, "row: field %d has %u nanoseconds in a millisecond", (int)i,
-                   (unsigned)nanos);
+    return tn_fail(err, TARN_E_CORRUPT, "%s: field %d has %u nanoseconds in a millisecond",
+                   row->what, (int)i, (unsigned)nanos);
   }
   value = (tn_i128)millis * (ticks / 1000) + nanos / (1000000000 / ticks);
   if (type->precision > 6) {
@@ -139,8 +138,8 @@ static tarn_status get_wide_timestamp(const tn_binary_row *row, int32_t i, const
     return TARN_OK;
   }
   if (value < INT64_MIN || value > INT64_MAX) {
-    return tn_fail(err, TARN_E_CORRUPT,
-                   "row: field %d is a timestamp that microseconds do not hold", (int)i);
+    return tn_fail(err, TARN_E_CORRUPT, "%s: field %d is a timestamp that microseconds do not hold",
+                   row->what, (int)i);
   }
   out->v.i64 = (int64_t)value;
   return TARN_OK;
@@ -151,8 +150,8 @@ tarn_status tn_binary_row_get(const tn_binary_row *row, int32_t i, const tn_type
   uint64_t slot;
   memset(out, 0, sizeof(*out));
   if (i < 0 || i >= row->arity) {
-    return tn_fail(err, TARN_E_CORRUPT, "row of %d fields has no field %d", (int)row->arity,
-                   (int)i);
+    return tn_fail(err, TARN_E_CORRUPT, "%s: row of %d fields has no field %d", row->what,
+                   (int)row->arity, (int)i);
   }
   if (tn_binary_row_is_null(row, i)) {
     out->is_null = true;

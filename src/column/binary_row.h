@@ -15,6 +15,7 @@
 typedef struct tn_binary_row {
   tn_slice bytes; /* without arity prefix; borrowed */
   int32_t arity;
+  const char *what; /* in front of messages; borrowed like the bytes */
 } tn_binary_row;
 
 /* From bytes with a 4-byte big-endian arity in front (the form in manifests). `what` names the
