@@ -365,7 +365,7 @@ static void data_reader__skips_lost_files_when_told_so(void **state) {
 static void data_reader__ends_corrupt_files_early_when_told_so(void **state) {
   reading r;
   tn_buf bytes;
-  char rows[250 * 8] = "";
+  char rows[250 * 12] = "";
   size_t at = 0;
   (void)state;
   begin(&r);
