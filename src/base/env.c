@@ -75,8 +75,9 @@ void tarn_env_free(tarn_env *env) {
     tn_mem mem = env->mem;
     tn_pool_free(env->pool);
     tn_cache_free(env->cache);
-    if (env->buffer_pool != NULL) {
-      env->buffer_pool_free(env, env->buffer_pool);
+    if (env->spare != NULL) {
+      tn_spare *spare = env->spare;
+      spare->free(env, spare);
     }
     tn_zone_free(&env->mem, env->zone);
     tn_free(&mem, env);
@@ -159,6 +160,12 @@ void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {
 tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what, tarn_error *err) {
   if (tn_reserve_try(&env->mem, n_bytes)) {
     return TARN_OK;
+  }
+  if (spare != NULL) {
+    spare->trim(env, spare);
+    if (tn_reserve_try(&env->mem, n_bytes)) {
+      return TARN_OK;
+    }
   }
   tn_cache_shrink(env->cache, n_bytes);
   return tn_reserve(&env->mem, n_bytes, what, err);

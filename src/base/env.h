@@ -16,6 +16,13 @@
 #include "base/zone.h"
 #include "tarn/env.h"
 
+/* Memory that a room above keeps for reuse, in the environment's one slot for it (column/buffer.c:
+ * freed blocks). It is given back when the budget is short, and with the environment. */
+typedef struct tn_spare {
+  void (*trim)(tarn_env *env, struct tn_spare *spare); /* give all back; any thread */
+  void (*free)(tarn_env *env, struct tn_spare *spare);
+} tn_spare;
+
 struct tarn_env {
   tn_mem mem;
   tn_pool *pool;
@@ -28,10 +35,7 @@ struct tarn_env {
   void *clock_ctx;
   pid_t pid; /* of the process that made it; see tn_env_check */
   _Atomic int64_t read_requests, read_bytes;
-  /* A slot for the room above that makes buffers (column/buffer.c): its store of freed blocks, made
-   * at first need, and the function with which tarn_env_free() gives it back. */
-  void *_Atomic buffer_pool;
-  void (*buffer_pool_free)(tarn_env *env, void *pool);
+  _Atomic(struct tn_spare *) spare; /* NULL until a room keeps some */
 };
 
 /* STATE when used in a child after fork; called by every public entry. */
@@ -42,7 +46,8 @@ int64_t tn_env_now_ms(const tarn_env *env);
 /* One line with key=value fields; nothing happens below the level or without a sink. */
 void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) TN_PRINTF(3, 4);
 
-/* Reserve what is needed to go on; drops cached things first when the budget is short. */
+/* Reserve what is needed to go on; spare memory and cached things go first when the budget is
+ * short. */
 TN_CHECKED tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what,
                                       tarn_error *err);
 

@@ -24,6 +24,7 @@
 #define N_CLASSES 25
 
 typedef struct buffer_store {
+  tn_spare spare;              /* first: what the environment knows of it */
   pthread_mutex_t lock;        /* guards all below */
   tn_buffer *freed[N_CLASSES]; /* newest first, linked by `owner` */
   size_t held_bytes;
@@ -75,8 +76,12 @@ static size_t store_empty(tarn_env *env, buffer_store *store) {
   return n_bytes;
 }
 
-static void store_free(tarn_env *env, void *pool) {
-  buffer_store *store = pool;
+static void store_trim(tarn_env *env, tn_spare *spare) {
+  store_empty(env, (buffer_store *)spare);
+}
+
+static void store_free(tarn_env *env, tn_spare *spare) {
+  buffer_store *store = (buffer_store *)spare;
   store_empty(env, store);
   pthread_mutex_destroy(&store->lock);
   tn_free(&env->mem, store);
@@ -84,10 +89,10 @@ static void store_free(tarn_env *env, void *pool) {
 
 /* The store of the environment, made at first need; NULL when there is no memory for it. */
 static buffer_store *store_of(tarn_env *env) {
-  void *found = atomic_load_explicit(&env->buffer_pool, memory_order_acquire);
+  tn_spare *found = atomic_load_explicit(&env->spare, memory_order_acquire);
   buffer_store *made;
   if (TN_LIKELY(found != NULL)) {
-    return found;
+    return (buffer_store *)found;
   }
   made = tn_calloc(&env->mem, 1, sizeof(*made));
   if (made == NULL) {
@@ -97,18 +102,19 @@ static buffer_store *store_of(tarn_env *env) {
     tn_free(&env->mem, made);
     return NULL;
   }
-  if (atomic_compare_exchange_strong_explicit(&env->buffer_pool, &found, made, memory_order_acq_rel,
-                                              memory_order_acquire)) {
-    env->buffer_pool_free = store_free; /* only tarn_env_free reads it */
+  made->spare.trim = store_trim;
+  made->spare.free = store_free;
+  if (atomic_compare_exchange_strong_explicit(&env->spare, &found, &made->spare,
+                                              memory_order_acq_rel, memory_order_acquire)) {
     return made;
   }
   pthread_mutex_destroy(&made->lock);
   tn_free(&env->mem, made);
-  return found;
+  return (buffer_store *)found;
 }
 
 static tn_buffer *store_take(tarn_env *env, int k) {
-  buffer_store *store = atomic_load_explicit(&env->buffer_pool, memory_order_acquire);
+  buffer_store *store = (buffer_store *)atomic_load_explicit(&env->spare, memory_order_acquire);
   tn_buffer *b = NULL;
   if (store != NULL) {
     pthread_mutex_lock(&store->lock);
@@ -148,7 +154,7 @@ static bool store_put(tarn_env *env, tn_buffer *b) {
 }
 
 void tn_buffers_trim(tarn_env *env) {
-  buffer_store *store = atomic_load_explicit(&env->buffer_pool, memory_order_acquire);
+  buffer_store *store = (buffer_store *)atomic_load_explicit(&env->spare, memory_order_acquire);
   if (store != NULL) {
     store_empty(env, store);
   }
@@ -160,7 +166,6 @@ static tarn_status charge(tarn_env *env, size_t n_bytes, tarn_error *err) {
   if (TN_LIKELY(tn_reserve_try(&env->mem, n_bytes))) {
     return TARN_OK;
   }
-  tn_buffers_trim(env);
   return tn_env_reserve(env, n_bytes, "a buffer of values", err);
 }
 
