@@ -158,6 +158,7 @@ void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {
 }
 
 tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what, tarn_error *err) {
+  tn_spare *spare = atomic_load_explicit(&env->spare, memory_order_acquire);
   if (tn_reserve_try(&env->mem, n_bytes)) {
     return TARN_OK;
   }
