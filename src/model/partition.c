@@ -27,7 +27,10 @@ tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_sli
   for (int32_t i = 0; i < n; i++) {
     const tn_type *type = &schema->fields[schema->partition_columns[i]].type;
     tn_datum value;
-    TN_TRY(tn_binary_row_get(&row, i, type, &value, err));
+    tarn_status st = tn_binary_row_get(&row, i, type, &value, err);
+    if (st != TARN_OK) {
+      return tn_error_context(err, st, "partition column '%s'", schema->partition_keys[i]);
+    }
     if (!tn_datum_copy(arena, type, &value, &values[i])) {
       return tn_oom(err);
     }
@@ -142,9 +145,8 @@ static bool is_all_blank(tn_slice text) {
 }
 
 /* What a value is called, into the emptied buffer; the default name for nulls and blanks. */
-static tarn_status value_text(const tn_table *table, const tn_type *type, const tn_datum *value,
-                              tn_buf *out, tarn_error *err) {
-  bool legacy = table->facts.partition_legacy_name;
+static tarn_status value_text(const tn_table *table, bool legacy, const tn_type *type,
+                              const tn_datum *value, tn_buf *out, tarn_error *err) {
   out->len = 0;
   if (value->is_null) {
     return tn_buf_text(out, table->facts.partition_default_name, err);
@@ -196,7 +198,8 @@ tarn_status tn_path_escape(tn_slice text, tn_buf *out, tarn_error *err) {
 }
 
 /* Call `each` for every key and the text of its value. */
-static tarn_status walk_partition(const tn_table *table, tn_slice partition, tn_buf *out,
+static tarn_status walk_partition(const tn_table *table, tn_slice partition, bool legacy,
+                                  tn_buf *out,
                                   tarn_status (*each)(const tn_table *table, int32_t key,
                                                       tn_slice text, tn_buf *out, tarn_error *err),
                                   tarn_error *err) {
@@ -210,7 +213,7 @@ static tarn_status walk_partition(const tn_table *table, tn_slice partition, tn_
   TN_TRY_TO(done, tn_partition_values(&arena, schema, partition, &values, err));
   for (int32_t i = 0; i < schema->n_partition_keys; i++) {
     const tn_type *type = &schema->fields[schema->partition_columns[i]].type;
-    TN_TRY_TO(done, value_text(table, type, &values[i], &text, err));
+    TN_TRY_TO(done, value_text(table, legacy, type, &values[i], &text, err));
     TN_TRY_TO(done, each(table, i, tn_buf_slice(&text), out, err));
   }
 done:
@@ -243,12 +246,13 @@ static tarn_status append_shown(const tn_table *table, int32_t key, tn_slice tex
 
 tarn_status tn_partition_path(const tn_table *table, tn_slice partition, tn_buf *out,
                               tarn_error *err) {
-  return walk_partition(table, partition, out, append_folder, err);
+  return walk_partition(table, partition, table->facts.partition_legacy_name, out, append_folder,
+                        err);
 }
 
 tarn_status tn_partition_text(const tn_table *table, tn_slice partition, tn_buf *out,
                               tarn_error *err) {
-  return walk_partition(table, partition, out, append_shown, err);
+  return walk_partition(table, partition, false, out, append_shown, err);
 }
 
 tarn_status tn_bucket_path(const tn_table *table, tn_slice partition, int32_t bucket, tn_buf *out,
