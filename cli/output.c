@@ -1,0 +1,51 @@
+/* output.c - standard output: whole rows in large writes. */
+#include "output.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+void cli_output_init(cli_output *out, int fd) {
+  memset(out, 0, sizeof(*out));
+  out->fd = fd;
+  out->is_terminal = isatty(fd) == 1;
+}
+
+void cli_output_reset(cli_output *out) {
+  cli_text_reset(&out->pending);
+}
+
+void cli_output_drop(cli_output *out) {
+  out->pending.len = 0;
+}
+
+static void note_error(cli_output *out, int number) {
+  out->state = number == EPIPE ? CLI_OUTPUT_CLOSED : CLI_OUTPUT_FAILED;
+  out->os_errno = number;
+}
+
+bool cli_output_flush(cli_output *out) {
+  const char *at = out->pending.data;
+  size_t left = out->pending.len;
+  if (out->state == CLI_OUTPUT_FINE && out->pending.is_broken) {
+    note_error(out, 0);
+  }
+  if (left > 0 && out->state == CLI_OUTPUT_FINE && out->before_write != NULL) {
+    out->before_write(out->before_write_ctx);
+  }
+  while (left > 0 && out->state == CLI_OUTPUT_FINE) {
+    ssize_t n = write(out->fd, at, left);
+    if (n >= 0) {
+      at += n;
+      left -= (size_t)n;
+      out->has_written = true;
+    } else if (errno != EINTR) {
+      note_error(out, errno);
+    } else if (cli_signals_interrupted()) {
+      out->state = CLI_OUTPUT_INTERRUPTED;
+    }
+  }
+  out->pending.len = 0;
+  return out->state == CLI_OUTPUT_FINE;
+}

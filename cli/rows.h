@@ -1,0 +1,43 @@
+/* rows.h - rows printed in one of the formats.
+ *
+ *   cli_rows_begin(...); cli_rows_add() for each batch; cli_rows_end(); cli_rows_free()
+ *
+ * Rows leave through an output, whose state tells more when a call fails: TARN_E_CANCELLED when the
+ * reader went away or the program was interrupted, TARN_E_IO when a write failed.
+ */
+#ifndef CLI_ROWS_H
+#define CLI_ROWS_H
+
+#include "cell.h"
+#include "output.h"
+
+typedef enum cli_format {
+  CLI_FORMAT_TABLE,
+  CLI_FORMAT_JSONL,
+  CLI_FORMAT_JSON,
+  CLI_FORMAT_CSV,
+  CLI_FORMAT_ARROW
+} cli_format;
+
+typedef struct cli_row_style {
+  cli_format format;
+  bool has_kind;         /* the first column is the row kind */
+  bool has_header;       /* csv, table */
+  const char *null_text; /* csv, table; NULL: the format's own */
+  bool has_colors;       /* table */
+  size_t max_width;      /* of a line of a table; 0: any */
+} cli_row_style;
+
+typedef struct cli_rows cli_rows;
+
+/* schema: taken, on failure too. out: cli_rows_free(). */
+tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_row_style *style,
+                           cli_output *output, cli_rows **out, tarn_error *err);
+tarn_status cli_rows_add(cli_rows *rows, const struct ArrowArray *batch, tarn_error *err);
+tarn_status cli_rows_end(cli_rows *rows, tarn_error *err);
+void cli_rows_free(cli_rows *rows);
+
+/* The output's state as a status. */
+tarn_status cli_output_status(const cli_output *output, tarn_error *err);
+
+#endif

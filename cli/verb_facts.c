@@ -1,0 +1,207 @@
+/* verb_facts.c - databases and tables: what there is, and what they are. */
+#include <stdio.h>
+
+#include "json.h"
+#include "scan.h"
+
+int cli_run_list_databases(cli_session *s) {
+  tarn_catalog *catalog;
+  tarn_names names;
+  tarn_error err;
+  int code;
+  if (cli_session_catalog(s, &catalog, &err) != TARN_OK ||
+      tarn_catalog_list_databases(catalog, &names, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  code = cli_print_names(s, "database", &names);
+  tarn_names_free(&names);
+  return code;
+}
+
+int cli_run_list_tables(cli_session *s) {
+  tarn_catalog *catalog;
+  tarn_names names;
+  tarn_error err;
+  int code;
+  if (cli_session_catalog(s, &catalog, &err) != TARN_OK ||
+      tarn_catalog_list_tables(catalog, s->args->arguments[0], &names, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  code = cli_print_names(s, "table", &names);
+  tarn_names_free(&names);
+  return code;
+}
+
+int cli_run_get_database(cli_session *s) {
+  const char *name = s->args->arguments[0];
+  tarn_catalog *catalog;
+  tarn_names tables;
+  tarn_error err;
+  cli_text facts = {0};
+  int code;
+  if (cli_session_needs_text(s, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  if (cli_session_catalog(s, &catalog, &err) != TARN_OK ||
+      tarn_catalog_list_tables(catalog, name, &tables, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  cli_text_puts(&facts, "{\"name\":");
+  cli_text_json(&facts, name, strlen(name));
+  cli_text_puts(&facts, ",\"warehouse\":");
+  cli_text_json(&facts, s->warehouse, strlen(s->warehouse));
+  cli_text_puts(&facts, ",\"tables\":[");
+  for (size_t i = 0; i < tables.count; i++) {
+    cli_text_puts(&facts, i > 0 ? "," : "");
+    cli_text_json(&facts, tables.items[i], strlen(tables.items[i]));
+  }
+  cli_text_puts(&facts, "]}");
+  s->output.pending.is_broken |= facts.is_broken;
+  code = cli_print_facts(s, facts.data, facts.len);
+  cli_text_reset(&facts);
+  tarn_names_free(&tables);
+  return code;
+}
+
+/* Options, table and description, or the exit code. */
+static int describe_table(cli_session *s, tarn_string *out) {
+  tarn_table *table = NULL;
+  tarn_error err;
+  tarn_status st;
+  memset(out, 0, sizeof(*out));
+  if (cli_session_needs_text(s, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  st = cli_session_table(s, NULL, &table, &err);
+  if (st == TARN_OK) {
+    st = tarn_table_describe(table, out, &err);
+  }
+  tarn_table_free(table);
+  return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
+}
+
+int cli_run_get_table(cli_session *s) {
+  tarn_string facts;
+  tarn_error err;
+  int code;
+  if (cli_scan_travel(s->args, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  code = describe_table(s, &facts);
+  if (code == CLI_EXIT_OK) {
+    code = cli_print_facts(s, facts.data, facts.length);
+  }
+  tarn_string_free(&facts);
+  return code;
+}
+
+/* ------------------------------------------------------------------- snapshot */
+
+/* The path of a snapshot's file; false: the table has no snapshot. */
+static bool snapshot_path(const tarn_string *facts, int64_t id, cli_text *out) {
+  cli_json json;
+  size_t path, branch;
+  cli_text name = {0};
+  bool has_one = false;
+  if (!cli_json_parse(facts->data, facts->length, &json)) {
+    return false;
+  }
+  path = cli_json_find(&json, 0, "path");
+  branch = cli_json_find(&json, 0, "branch");
+  id = id > 0 ? id : cli_json_int(&json, 0, "latest_snapshot");
+  if (path != SIZE_MAX && branch != SIZE_MAX && id > 0) {
+    cli_json_text(&json, branch, &name);
+    cli_json_text(&json, path, out);
+    if (!(name.len == 4 && memcmp(name.data, "main", 4) == 0)) {
+      cli_text_puts(out, "/branch/branch-");
+      cli_text_add(out, name.data, name.len);
+    }
+    cli_text_printf(out, "/snapshot/snapshot-%lld", (long long)id);
+    cli_text_char(out, '\0');
+    has_one = true;
+  }
+  cli_text_reset(&name);
+  cli_json_reset(&json);
+  return has_one && !out->is_broken;
+}
+
+/* Print what the file of a snapshot holds. */
+static int print_snapshot(cli_session *s, const char *path) {
+  tarn_string facts;
+  tarn_error err;
+  cli_json json;
+  size_t content;
+  int code;
+  if (tarn_inspect(s->env, path, &facts, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  if (!cli_json_parse(facts.data, facts.length, &json)) {
+    code = cli_print_facts(s, facts.data, facts.length);
+  } else {
+    content = cli_json_find(&json, 0, "content");
+    code = content == SIZE_MAX
+               ? cli_print_facts(s, facts.data, facts.length)
+               : cli_print_facts(s, facts.data + json.nodes[content].begin,
+                                 json.nodes[content].end - json.nodes[content].begin);
+    cli_json_reset(&json);
+  }
+  tarn_string_free(&facts);
+  return code;
+}
+
+int cli_run_snapshot(cli_session *s) {
+  tarn_string facts;
+  tarn_error err;
+  cli_text path = {0};
+  int64_t id = 0;
+  int code;
+  if (cli_args_number(s->args, OPT_SNAPSHOT, 1, INT64_MAX, &id, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  code = describe_table(s, &facts);
+  if (code == CLI_EXIT_OK) {
+    if (snapshot_path(&facts, id, &path)) {
+      code = print_snapshot(s, path.data);
+    } else {
+      err.status = TARN_E_NOT_FOUND;
+      (void)snprintf(err.message, sizeof(err.message), "%s has no snapshot", s->args->arguments[0]);
+      code = cli_fail(s, &err);
+    }
+  }
+  cli_text_reset(&path);
+  tarn_string_free(&facts);
+  return code;
+}
+
+/* -------------------------------------------------------------------- inspect */
+
+static int inspect_rows(cli_session *s, const char *path) {
+  struct ArrowArrayStream stream = {0};
+  int64_t limit = s->output.is_terminal ? 100 : -1, n_rows;
+  tarn_error err;
+  if (cli_args_number(s->args, OPT_LIMIT, 0, INT64_MAX, &limit, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  return tarn_inspect_rows(s->env, path, limit, &stream, &err) == TARN_OK
+             ? cli_print_stream(s, &stream, false, &n_rows)
+             : cli_fail(s, &err);
+}
+
+int cli_run_inspect(cli_session *s) {
+  const char *path = s->args->arguments[0];
+  tarn_string facts;
+  tarn_error err;
+  int code;
+  if (cli_args_has(s->args, OPT_ROWS)) {
+    return inspect_rows(s, path);
+  }
+  if (cli_session_needs_text(s, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  if (tarn_inspect(s->env, path, &facts, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  code = cli_print_facts(s, facts.data, facts.length);
+  tarn_string_free(&facts);
+  return code;
+}
