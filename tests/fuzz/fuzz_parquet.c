@@ -1,6 +1,6 @@
 /* room: format */
-/* fuzz_parquet.c - bytes as a Parquet file: open, schema, inspect, prune, and reads of all rows, of ranges, with
- * skips, flat and encoded. Vectors that come out must be sound whatever the bytes are.
+/* fuzz_parquet.c - bytes as a Parquet file: open, schema, inspect, prune, and reads of all rows, of
+ * ranges, with skips, flat and encoded. Vectors that come out must be sound whatever the bytes are.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,8 @@ static void read_rows(tn_format_file *file, const tn_read_request *request, uint
       if (seed >> 30 == 3 && tn_reader_skip(reader, seed >> 16 & 63, &err) != TARN_OK) {
         break;
       }
-      if (tn_reader_next(reader, 1 + (seed >> 8 & 1023), &batch, &err) != TARN_OK || batch.n_rows == 0) {
+      if (tn_reader_next(reader, 1 + (seed >> 8 & 1023), &batch, &err) != TARN_OK ||
+          batch.n_rows == 0) {
         break;
       }
       look_at(&batch);
@@ -51,18 +52,21 @@ static void read_rows(tn_format_file *file, const tn_read_request *request, uint
 
 /* A leaf for an atomic column, with an operator and a literal that its position picks. */
 static const tn_pred *make_leaf(tn_arena *arena, const tn_field *field, int32_t i) {
-  static const tn_pred_op ops[] = {TN_PRED_EQ, TN_PRED_LT,      TN_PRED_GE,          TN_PRED_NE,
-                                   TN_PRED_IN, TN_PRED_IS_NULL, TN_PRED_IS_NOT_NULL, TN_PRED_NOT_IN};
+  static const tn_pred_op ops[] = {TN_PRED_EQ,          TN_PRED_LT,    TN_PRED_GE,
+                                   TN_PRED_NE,          TN_PRED_IN,    TN_PRED_IS_NULL,
+                                   TN_PRED_IS_NOT_NULL, TN_PRED_NOT_IN};
   tn_pred_op op = ops[(size_t)i % TN_COUNT(ops)];
   tn_datum literal;
   memset(&literal, 0, sizeof(literal));
   if (tn_type_layout(&field->type) == TN_LAYOUT_BYTES) {
     literal.v.bytes = tn_slice_text("m");
   }
-  return tn_pred_leaf(arena, op, field, &literal, op == TN_PRED_IS_NULL || op == TN_PRED_IS_NOT_NULL ? 0 : 1);
+  return tn_pred_leaf(arena, op, field, &literal,
+                      op == TN_PRED_IS_NULL || op == TN_PRED_IS_NOT_NULL ? 0 : 1);
 }
 
-static void prune(tn_format_file *file, tn_arena *arena, const tn_field *fields, int32_t n, tn_ranges *ranges) {
+static void prune(tn_format_file *file, tn_arena *arena, const tn_field *fields, int32_t n,
+                  tn_ranges *ranges) {
   const tn_pred *leaves[16], *halves[2], *root;
   int32_t n_leaves = 0;
   tarn_error err;
@@ -77,10 +81,12 @@ static void prune(tn_format_file *file, tn_arena *arena, const tn_field *fields,
   }
   halves[0] = tn_pred_compound(arena, TN_PRED_OR, leaves, n_leaves / 2);
   halves[1] = tn_pred_compound(arena, TN_PRED_OR, leaves + n_leaves / 2, n_leaves - n_leaves / 2);
-  root = halves[0] != NULL && halves[1] != NULL ? tn_pred_compound(arena, TN_PRED_AND, halves, 2) : NULL;
+  root = halves[0] != NULL && halves[1] != NULL ? tn_pred_compound(arena, TN_PRED_AND, halves, 2)
+                                                : NULL;
   if (root != NULL && file->ops->prune(file, fields, n, root, ranges, &err) == TARN_OK) {
     for (size_t i = 0; i < ranges->count; i++) {
-      require(ranges->items[i].begin < ranges->items[i].end && ranges->items[i].end <= file->n_rows);
+      require(ranges->items[i].begin < ranges->items[i].end &&
+              ranges->items[i].end <= file->n_rows);
     }
   }
 }

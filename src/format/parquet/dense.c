@@ -77,8 +77,7 @@ tarn_status tn_pq_dense_start(tn_pq_dense *d, tn_pq_mode mode, int64_t n_expecte
 
 /* ------------------------------------------------------------------ appending */
 
-static tarn_status too_few(const tn_pq_values *v, const tn_pq_pages *where, tarn_error *err) {
-  (void)v;
+static tarn_status too_few(const tn_pq_pages *where, tarn_error *err) {
   return tn_pq_pages_fail(where, err, "fewer values (%s) than its %d entries call for",
                           tn_pq_encoding_name(where->header.encoding), (int)where->header.n_values);
 }
@@ -145,7 +144,7 @@ static tarn_status append_from_codes(tn_pq_dense *d, tn_pq_values *v, tn_diction
   for (int64_t done = 0; done < n;) {
     int64_t k = n - done < TN_PQ_BLOCK ? n - done : TN_PQ_BLOCK;
     if (tn_pq_values_codes(v, k, codes) != k) {
-      return too_few(v, where, err);
+      return too_few(where, err);
     }
     TN_TRY(check_codes(codes, k, dictionary, where, err));
     gather(dictionary->values.values, codes, k, width,
@@ -164,7 +163,7 @@ static tarn_status append_from_views(tn_pq_dense *d, tn_pq_values *v, int64_t n,
     int64_t k = n - done < TN_PQ_BLOCK ? n - done : TN_PQ_BLOCK;
     TN_TRY(tn_pq_values_views(v, k, views, &k, err));
     if (k == 0) {
-      return too_few(v, where, err);
+      return too_few(where, err);
     }
     if (d->convert->from_views(d->convert, views, k,
                                d->values->data + (size_t)(d->n + done) * width) != k) {
@@ -183,8 +182,10 @@ static tarn_status append_converted(tn_pq_dense *d, tn_pq_values *v, int64_t n,
   int64_t most = (int64_t)(sizeof(raw) / c->raw_width);
   for (int64_t done = 0; done < n;) {
     int64_t k = n - done < most ? n - done : most;
-    if (tn_pq_values_fixed(v, k, raw) != k) {
-      return too_few(v, where, err);
+    int64_t got;
+    TN_TRY(tn_pq_values_fixed(v, k, raw, &got, err));
+    if (got != k) {
+      return too_few(where, err);
     }
     if (c->convert(c, raw, k, d->values->data + (size_t)(d->n + done) * c->out_width) != k) {
       return misfit(d, where, err);
@@ -206,14 +207,16 @@ static tarn_status append_fixed(tn_pq_dense *d, tn_pq_values *v, tn_dictionary *
     return append_from_views(d, v, n, where, err);
   }
   if (c->convert == NULL) {
-    return tn_pq_values_fixed(v, n, out) == n ? TARN_OK : too_few(v, where, err);
+    int64_t got;
+    TN_TRY(tn_pq_values_fixed(v, n, out, &got, err));
+    return got == n ? TARN_OK : too_few(where, err);
   }
   if (v->kind != TN_PQ_VALUES_PLAIN) {
     return append_converted(d, v, n, where, err);
   }
   raw = tn_pq_values_in_place(v, n);
   if (raw == NULL) {
-    return too_few(v, where, err);
+    return too_few(where, err);
   }
   return c->convert(c, raw, n, out) == n ? TARN_OK : misfit(d, where, err);
 }
@@ -261,7 +264,7 @@ static tarn_status view_codes(tn_pq_values *v, tn_dictionary *dictionary, int64_
   uint32_t codes[TN_PQ_BLOCK];
   const tn_vec *values;
   if (tn_pq_values_codes(v, n, codes) != n) {
-    return too_few(v, where, err);
+    return too_few(where, err);
   }
   TN_TRY(check_codes(codes, n, dictionary, where, err));
   values = &dictionary->values;
@@ -284,7 +287,7 @@ static tarn_status append_bytes(tn_pq_dense *d, tn_pq_values *v, tn_dictionary *
       TN_TRY(tn_pq_values_views(v, k, views, &k, err));
     }
     if (k == 0) {
-      return too_few(v, where, err);
+      return too_few(where, err);
     }
     TN_TRY(append_strings(d, views, k, where, err));
     done += k;
@@ -323,7 +326,7 @@ static tarn_status append_views(tn_pq_dense *d, tn_pq_values *v, const tn_pq_pag
     int64_t k;
     TN_TRY(tn_pq_values_views(v, n - done, out + done, &k, err));
     if (k == 0) {
-      return too_few(v, where, err);
+      return too_few(where, err);
     }
     done += k;
   }
@@ -335,7 +338,7 @@ static tarn_status append_codes(tn_pq_dense *d, tn_pq_values *v, tn_dictionary *
                                 int64_t n, const tn_pq_pages *where, tarn_error *err) {
   uint32_t *out = (uint32_t *)(void *)d->values->data + d->n;
   if (tn_pq_values_codes(v, n, out) != n) {
-    return too_few(v, where, err);
+    return too_few(where, err);
   }
   TN_TRY(check_codes(out, n, dictionary, where, err));
   if (d->dictionary == NULL) {
@@ -362,7 +365,7 @@ tarn_status tn_pq_dense_append(tn_pq_dense *d, tn_pq_values *v, const tn_pq_page
   }
   if (d->convert->layout == TN_LAYOUT_BIT) {
     if (tn_pq_values_bits(v, n, d->values->data, d->n) != n) {
-      return too_few(v, where, err);
+      return too_few(where, err);
     }
   } else {
     TN_TRY(append_fixed(d, v, dictionary, n, where, err));

@@ -180,7 +180,7 @@ static tarn_status note_page_rows(tn_pq_leaf *leaf, tarn_error *err) {
   return TARN_OK;
 }
 
-/* Read the header of the next data page; *has_page is false at the chunk's end. */
+/* Read the header of the next page with entries; *has_page is false at the chunk's end. */
 static tarn_status next_page(tn_pq_leaf *leaf, bool *has_page, tarn_error *err) {
   tn_pq_page_reset(&leaf->page);
   leaf->page_left = 0;
@@ -199,10 +199,12 @@ static tarn_status next_page(tn_pq_leaf *leaf, bool *has_page, tarn_error *err) 
     if (!*has_page) {
       return TARN_OK;
     }
-    if (leaf->pages.header.type != TN_PQ_DICTIONARY_PAGE) {
+    if (leaf->pages.header.type == TN_PQ_DICTIONARY_PAGE) {
+      TN_TRY(load_dictionary(leaf, &leaf->pages, err));
+    } else if (leaf->pages.header.n_values > 0) {
       break;
     }
-    TN_TRY(load_dictionary(leaf, &leaf->pages, err));
+    *has_page = false;
   }
   leaf->has_header = true;
   return note_page_rows(leaf, err);
@@ -449,10 +451,12 @@ static tarn_status next_block(tn_pq_leaf *leaf, tarn_error *err) {
   return TARN_OK;
 }
 
-/* At a page's end: did it hold the rows it was said to? */
+/* At a page's end: did it hold the rows it was said to? Pages may only be stepped over by what they
+ * say (L2) if they keep it. */
 static tarn_status check_page_rows(tn_pq_leaf *leaf, tarn_error *err) {
   int64_t rows = leaf->next_row - leaf->page_first_row;
-  if (leaf->page_rows >= 0 && leaf->page.buffer != NULL && rows != leaf->page_rows) {
+  bool is_at_end = leaf->block_at == leaf->block_n && leaf->page_left == 0;
+  if (is_at_end && leaf->page_rows >= 0 && leaf->page.buffer != NULL && rows != leaf->page_rows) {
     return tn_pq_pages_fail(&leaf->pages, err, "%lld rows, %lld were said", (long long)rows,
                             (long long)leaf->page_rows);
   }
@@ -550,6 +554,7 @@ static tarn_status fill_nested(tn_pq_leaf *leaf, int64_t n, tarn_error *err) {
     }
     if (k > 0) {
       TN_TRY(append_entries(leaf, k, err));
+      TN_TRY(check_page_rows(leaf, err));
     }
   }
   return TARN_OK;

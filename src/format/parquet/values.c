@@ -214,39 +214,40 @@ static int64_t take_split(tn_pq_values *v, int64_t n, uint8_t *out) {
 }
 
 /* DELTA_BYTE_ARRAY of a fixed width. */
-static int64_t take_prefixed(tn_pq_values *v, int64_t n, uint8_t *out) {
-  int64_t done = 0;
-  while (done < n) {
+static tarn_status take_prefixed(tn_pq_values *v, int64_t n, uint8_t *out, int64_t *n_out,
+                                 tarn_error *err) {
+  while (*n_out < n) {
     tn_view views[64];
     int64_t k;
-    if (tn_pq_values_views(v, at_most(n - done, (int64_t)TN_COUNT(views)), views, &k, NULL) !=
-            TARN_OK ||
-        k == 0) {
+    TN_TRY(tn_pq_values_views(v, at_most(n - *n_out, (int64_t)TN_COUNT(views)), views, &k, err));
+    if (k == 0) {
       break;
     }
     for (int64_t i = 0; i < k; i++) {
-      if (views[i].len != (int64_t)v->width) {
-        return done;
-      }
-      memcpy(out + (size_t)done * v->width, views[i].data, v->width);
-      done++;
+      memcpy(out + (size_t)*n_out * v->width, views[i].data, v->width);
+      ++*n_out;
     }
   }
-  return done;
+  return TARN_OK;
 }
 
-int64_t tn_pq_values_fixed(tn_pq_values *v, int64_t n, uint8_t *out) {
+tarn_status tn_pq_values_fixed(tn_pq_values *v, int64_t n, uint8_t *out, int64_t *n_out,
+                               tarn_error *err) {
+  *n_out = 0;
   switch (v->kind) {
     case TN_PQ_VALUES_PLAIN:
-      return take_plain(v, n, out);
+      *n_out = take_plain(v, n, out);
+      return TARN_OK;
     case TN_PQ_VALUES_DELTA:
-      return take_delta(v, n, out);
+      *n_out = take_delta(v, n, out);
+      return TARN_OK;
     case TN_PQ_VALUES_STREAM_SPLIT:
-      return take_split(v, n, out);
+      *n_out = take_split(v, n, out);
+      return TARN_OK;
     case TN_PQ_VALUES_DELTA_BYTES:
-      return take_prefixed(v, n, out);
+      return take_prefixed(v, n, out, n_out, err);
     default:
-      return 0;
+      return TARN_OK;
   }
 }
 
@@ -412,7 +413,7 @@ static tarn_status view_fixed(tn_pq_values *v, int64_t n, tn_view *out, int64_t 
     }
     v->scratch.len = 0;
     TN_TRY(tn_buf_reserve(&v->scratch, n_bytes + SCRATCH_SLACK, err));
-    k = tn_pq_values_fixed(v, n, v->scratch.data);
+    TN_TRY(tn_pq_values_fixed(v, n, v->scratch.data, &k, err));
     from = v->scratch.data;
   }
   for (int64_t i = 0; i < k; i++) {

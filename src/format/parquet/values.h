@@ -49,14 +49,16 @@ void tn_pq_values_reset(tn_pq_values *values);             /* frees; can be open
 const char *tn_pq_values_open(tn_pq_values *values, tn_pq_physical physical, uint32_t width,
                               int32_t encoding, tn_slice bytes);
 
-/* All return how many values there were, at most n. Kinds must fit. */
-TN_CHECKED int64_t tn_pq_values_fixed(tn_pq_values *values, int64_t n, uint8_t *out);
+/* How many values there were, at most n, is returned or put in *n_out. Kinds must fit. The status
+ * is NOMEM or LIMIT; damage ends the values. */
+TN_CHECKED tarn_status tn_pq_values_fixed(tn_pq_values *values, int64_t n, uint8_t *out,
+                                          int64_t *n_out, tarn_error *err);
 TN_CHECKED int64_t tn_pq_values_codes(tn_pq_values *values, int64_t n, uint32_t *out);
 /* Bits are put at out[from ...). */
 TN_CHECKED int64_t tn_pq_values_bits(tn_pq_values *values, int64_t n, uint8_t *out, int64_t from);
 /* May stop early, but not before the first value, when values are long or n is large. Views of
  * kinds that tn_pq_values_are_stable() names live as long as the page, others until the next call.
- * status: NOMEM or LIMIT; damage ends the values. */
+ */
 TN_CHECKED tarn_status tn_pq_values_views(tn_pq_values *values, int64_t n, tn_view *out,
                                           int64_t *n_out, tarn_error *err);
 bool tn_pq_values_are_stable(const tn_pq_values *values);

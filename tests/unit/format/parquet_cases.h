@@ -34,8 +34,8 @@ static const parquet_case parquet_cases[] = {
     {"codec_lz4", 60, 0x9836ffeb},
     {"codec_zstd", 60, 0x9836ffeb},
     {"crc", 80, 0x08d44ebb},
-    {"edges", 500, 0xd47ff290},
-    {"edges_index", 500, 0xd47ff290},
+    {"edges", 500, 0x72264180},
+    {"edges_index", 500, 0x72264180},
     {"no_rows", 0, 0x00000000},
 };
 

@@ -260,7 +260,7 @@ void maker_dictionary(parquet_maker *m, int32_t n_values, tn_slice values) {
   put_int(&head, 1, n_values);
   put_int(&head, 2, TN_PQ_PLAIN);
   put_stop(&head);
-  c->dictionary_at = (int64_t)m->out.len;
+  c->dictionary_at = c->dictionary_at == 0 ? (int64_t)m->out.len : c->dictionary_at;
   put_page(m, TN_PQ_DICTIONARY_PAGE, &head, &body, false, 0);
   tn_buf_reset(&head);
   tn_buf_reset(&body);

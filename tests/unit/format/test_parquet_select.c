@@ -1,8 +1,11 @@
 /* Reading parts of Parquet files: row ranges, skips, batches of any size; always the same values as
  * a full read gives at those rows. */
+#include "base/bytes.h"
+#include "format/parquet/file.h"
 #include "format/parquet/parquet.h"
 #include "parquet_cases.h"
 #include "rows_text.h"
+#include "support/files.h"
 #include "support/test.h"
 
 static uint32_t next_random(uint32_t *seed) {
@@ -180,6 +183,141 @@ static void select__single_rows(void **state) {
   }
 }
 
+/* ------------------------------------------------------------------ pages nobody wants */
+
+/* One page of a leaf: where it lies, its rows in the file. */
+typedef struct seen_page {
+  int64_t offset, bytes, begin_row, end_row;
+} seen_page;
+
+static bool overlaps(const tn_ranges *rows, int64_t begin, int64_t end) {
+  for (size_t i = 0; i < rows->count; i++) {
+    if (rows->items[i].begin < end && rows->items[i].end > begin) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void wipe(uint8_t *bytes, const seen_page *page, const tn_ranges *rows, int64_t *n_wiped) {
+  if (!overlaps(rows, page->begin_row, page->end_row)) {
+    memset(bytes + page->offset, 0xff, (size_t)page->bytes);
+    ++*n_wiped;
+  }
+}
+
+/* By the offset index: header and body of every page without wanted rows. */
+static void wipe_by_index(format_test *t, tn_format_file *file, uint8_t *bytes,
+                          const tn_ranges *rows, int64_t *n_wiped) {
+  const tn_pq_file *f = tn_pq_file_of(file);
+  const tn_pq_footer *footer = &f->meta->footer;
+  for (int32_t g = 0; g < footer->n_row_groups; g++) {
+    const tn_pq_row_group *group = &footer->row_groups[g];
+    for (int32_t leaf = 0; leaf < footer->n_leaves; leaf++) {
+      tarn_error err;
+      tn_pq_offset_index index;
+      tn_pq_index_bytes none = {0, {NULL, 0}};
+      assert_works(tn_pq_offset_index_load(f, group, leaf, &t->arena, &none, &index, &err), err);
+      for (int32_t k = 0; k < index.n_pages; k++) {
+        seen_page page = {index.pages[k].offset, index.pages[k].bytes,
+                          group->first_row + index.pages[k].first_row,
+                          group->first_row + (k + 1 < index.n_pages ? index.pages[k + 1].first_row
+                                                                    : group->n_rows)};
+        wipe(bytes, &page, rows, n_wiped);
+      }
+    }
+  }
+}
+
+/* By walking: bodies of pages without wanted rows, of flat columns and v2 pages. */
+static void wipe_by_headers(tn_format_file *file, uint8_t *bytes, const tn_ranges *rows,
+                            int64_t *n_wiped) {
+  const tn_pq_meta *meta = tn_pq_file_of(file)->meta;
+  for (int32_t g = 0; g < meta->footer.n_row_groups; g++) {
+    const tn_pq_row_group *group = &meta->footer.row_groups[g];
+    for (int32_t leaf = 0; leaf < meta->footer.n_leaves; leaf++) {
+      tarn_error err;
+      tn_byte_range chunk;
+      int64_t row = group->first_row;
+      assert_works(
+          tn_pq_chunk_range(&group->chunks[leaf], meta->data_end, false, "", "", &chunk, &err),
+          err);
+      for (int64_t at = chunk.offset; at < chunk.offset + chunk.length;) {
+        tn_pq_page_header h;
+        size_t used;
+        tn_slice left = {bytes + at, (size_t)(chunk.offset + chunk.length - at)};
+        assert_int_equal(tn_pq_page_header_parse(left, &h, &used), TN_PQ_HEADER_OK);
+        if (h.type != TN_PQ_DICTIONARY_PAGE) {
+          bool is_v2 = h.type == TN_PQ_DATA_PAGE_V2;
+          bool is_flat = meta->schema.leaves[leaf]->rep_slot == 0;
+          int64_t n = is_flat ? h.n_values : h.n_rows;
+          seen_page page = {at + (int64_t)used, h.compressed_bytes, row, row + n};
+          if (is_flat || is_v2) {
+            wipe(bytes, &page, rows, n_wiped);
+          }
+          row += n;
+        }
+        at += (int64_t)used + h.compressed_bytes;
+      }
+    }
+  }
+}
+
+static void check_wiped(const char *name, bool by_index) {
+  static const tn_range wanted[] = {{33, 34}, {60, 63}, {69, 70}};
+  format_test t;
+  tarn_error err;
+  tn_format_file *file, *wiped;
+  rows_text all, some;
+  rows_request request = {0};
+  tn_ranges rows;
+  int64_t n_wiped = 0, at = 0;
+  size_t n;
+  format_test_begin(&t);
+  file = open_case(&t, case_named(name), &all);
+  uint8_t *bytes = tn_test_read_file(file->file->path, &n);
+  tn_ranges_init(&rows, &t.env->mem);
+  for (size_t i = 0; i < TN_COUNT(wanted); i++) {
+    assert_works(tn_ranges_add(&rows, wanted[i].begin, wanted[i].end, &err), err);
+  }
+  if (by_index) {
+    wipe_by_index(&t, file, bytes, &rows, &n_wiped);
+  } else {
+    wipe_by_headers(file, bytes, &rows, &n_wiped);
+  }
+  assert_true(n_wiped > 10);
+  assert_works(open_bytes(&t, &tn_parquet_format, tn_slice_of(bytes, n), &wiped, &err), err);
+  request.rows = &rows;
+  assert_works(read_rows(&t, wiped, &request, &some, &err), err);
+  assert_int_equal(some.n, tn_ranges_rows(&rows));
+  for (size_t i = 0; i < TN_COUNT(wanted); i++) {
+    for (int64_t row = wanted[i].begin; row < wanted[i].end; row++) {
+      assert_string_equal(some.lines[at++], all.lines[row]);
+    }
+  }
+  tn_ranges_reset(&rows);
+  tn_format_file_release(wiped);
+  tn_format_file_release(file);
+  free(bytes);
+  format_test_end(&t);
+}
+
+static void select__leaves_unwanted_pages_of_an_index_alone(void **state) {
+  (void)state;
+  check_wiped("nested_index", true);
+  check_wiped("plain_v1", true);
+  check_wiped("dictionary_v1", true);
+  check_wiped("edges_index", true);
+}
+
+static void select__leaves_unwanted_bodies_alone(void **state) {
+  (void)state;
+  check_wiped("plain_required", false);
+  check_wiped("dictionary_v2", false);
+  check_wiped("nested_v2", false);
+  check_wiped("edges", false);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(select__gives_the_values_of_a_full_read),
@@ -187,6 +325,8 @@ int main(void) {
       cmocka_unit_test(select__counts_rows_from_the_start_of_the_file),
       cmocka_unit_test(select__steps_over_values_not_items),
       cmocka_unit_test(select__single_rows),
+      cmocka_unit_test(select__leaves_unwanted_pages_of_an_index_alone),
+      cmocka_unit_test(select__leaves_unwanted_bodies_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

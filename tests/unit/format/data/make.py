@@ -166,6 +166,7 @@ def edges_table(n, seed=4):
     stamps = [maybe(rng, rng.randrange(-10**18, 10**18)) for _ in range(n)]
     return pa.table({
         'ts': pa.array(stamps, pa.int64()).cast(pa.timestamp('ns')),
+        'steps': pa.array([i * 1000 for i in range(n)], pa.int64()),
         'big': pa.array([maybe(rng, i * 1000 + rng.randrange(50)) for i in range(n)], pa.int64()),
         'ints': pa.array([maybe(rng, [maybe(rng, rng.randrange(9)) for _ in range(rng.randrange(4))]) for _ in range(n)],
                          pa.list_(pa.int32())),
