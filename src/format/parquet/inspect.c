@@ -8,7 +8,8 @@
  */
 #include <stdio.h>
 
-#include "format/parquet/stats.h"
+#include "format/parquet/convert.h"
+#include "format/parquet/file.h"
 
 /* All calls stop at the first failure, which is told at the end. */
 typedef struct writer {
@@ -131,31 +132,33 @@ static void encodings(writer *w, const tn_pq_chunk *chunk) {
   text(w, "]");
 }
 
-/* Bounds of a top-level column, which is what statistics are used for. */
-static void bounds(writer *w, int32_t leaf, const tn_pq_chunk *chunk, int64_t n_rows) {
-  const tn_pq_meta *meta = w->file->meta;
-  const tn_pq_node *root = &meta->schema.root;
-  tn_pq_stat_column column;
-  tn_stat stat;
-  for (int32_t i = 0; i < root->n_children; i++) {
-    column.node = &root->children[i];
-    column.type = &w->fields[i].type;
-    if (column.node->kind == TN_PQ_NODE_LEAF && column.node->leaf == leaf &&
-        tn_pq_convert_bind(&w->file->base.env->mem, column.node, column.type, "", "",
-                           &column.convert, NULL) == TARN_OK) {
-      column.order = meta->footer.orders != NULL ? meta->footer.orders[leaf] : TN_PQ_ORDER_TYPE;
-      column.has_nan_in_bounds = true;  // as they are, not as they may be used
-      tn_pq_chunk_stat(&column, &chunk->stats, n_rows, &stat);
-      if (stat.has_bounds && w->status == TARN_OK) {
-        text(w, ", \"min\": ");
-        w->status = w->status == TARN_OK ? tn_datum_to_json(column.type, &stat.min, w->out, w->err)
-                                         : w->status;
-        text(w, ", \"max\": ");
-        w->status = w->status == TARN_OK ? tn_datum_to_json(column.type, &stat.max, w->out, w->err)
-                                         : w->status;
-      }
-      return;
+static void bound(writer *w, const char *name, const tn_type *type, const tn_datum *value) {
+  text(w, name);
+  if (w->status == TARN_OK) {
+    w->status = tn_datum_to_json(type, value, w->out, w->err);
+  }
+}
+
+/* Bounds of a top-level column as they are in the file; what they are worth is told in stats.h. */
+static void bounds(writer *w, int32_t leaf, const tn_pq_stats *stats) {
+  const tn_pq_node *root = &w->file->meta->schema.root;
+  tn_pq_convert convert;
+  tn_datum min, max;
+  for (int32_t i = 0; i < root->n_children && w->status == TARN_OK; i++) {
+    const tn_pq_node *node = &root->children[i];
+    const tn_type *type = &w->fields[i].type;
+    if (node->kind != TN_PQ_NODE_LEAF || node->leaf != leaf) {
+      continue;
     }
+    if ((stats->has_bounds || stats->has_old_bounds) &&
+        tn_pq_convert_bind(&w->file->base.env->mem, node, type, "", "", &convert, NULL) ==
+            TARN_OK &&
+        tn_pq_convert_datum(&convert, stats->has_bounds ? stats->min : stats->old_min, &min) &&
+        tn_pq_convert_datum(&convert, stats->has_bounds ? stats->max : stats->old_max, &max)) {
+      bound(w, ", \"min\": ", type, &min);
+      bound(w, ", \"max\": ", type, &max);
+    }
+    return;
   }
 }
 
@@ -201,7 +204,7 @@ static void chunk_object(writer *w, const tn_pq_row_group *group, int32_t leaf) 
     text(w, ", ");
     number(w, "null_count", c->stats.null_count);
   }
-  bounds(w, leaf, c, group->n_rows);
+  bounds(w, leaf, &c->stats);
   page_count(w, group, leaf);
   text(w, tn_pq_chunk_has_index(c, TN_PQ_COLUMN_INDEX) ? ", \"has_column_index\": true}"
                                                        : ", \"has_column_index\": false}");
