@@ -60,7 +60,5 @@ TN_CHECKED tarn_status tn_data_shape_maps(tn_data_shape *shape, int64_t schema_i
 
 /* Is a value of `file` a value of `wanted` as it lies, names aside? */
 bool tn_type_same_values(const tn_type *file, const tn_type *wanted);
-/* Let a vector (and its children) have another type of the same values, which outlives it. */
-void tn_vec_retype(tn_vec *vec, const tn_type *type);
 
 #endif

@@ -246,6 +246,7 @@ static tarn_status give_rows(file_list *l, int64_t n, tn_batch *out, tarn_error 
       tn_vec_reset(env, to);
       tn_vec_move(to, from);
     }
+    tn_vec_retype(to, &l->c->o.fields[i].type); /* batches outlive this reader's fields */
   }
   out->n_rows = n;
   out->first_position = -1;

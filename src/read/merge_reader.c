@@ -14,6 +14,9 @@
 #include "read/sections.h"
 #include "read/split_reader.h"
 
+#define FEW_RUNS 16
+#define LEAST_INPUT_ROWS 1024
+
 typedef struct merge_reader merge_reader;
 
 /* One sorted run: its files one after the other. */
@@ -303,8 +306,15 @@ static tarn_status open_merged_section(merge_reader *m, const tn_section *sectio
   m->n_runs = section->n_runs;
   TN_TRY_TO(done,
             tn_section_sequences_overlap(&m->scratch, m->split, section, &m->needs_sequence, err));
-  /* Of each run about two batches are held; all of them may take a quarter of the budget. */
+  /* Of each run about two batches are held; all of them may take a quarter of the budget. Of many
+   * runs an output batch takes few rows each, so that large batches only cost memory. */
   m->key_bytes = (int64_t)(mem->budget_bytes / 8) / section->n_runs;
+  m->spec.input_rows = m->c->batch_rows;
+  if (section->n_runs > FEW_RUNS) {
+    int64_t rows = TN_READ_BATCH_ROWS * FEW_RUNS / section->n_runs;
+    rows = rows < LEAST_INPUT_ROWS ? LEAST_INPUT_ROWS : rows;
+    m->spec.input_rows = rows < m->c->batch_rows ? rows : m->c->batch_rows;
+  }
   for (n = 0; n < section->n_runs; n++) {
     run_input *in = tn_calloc(mem, 1, sizeof(*in));
     if (in == NULL) {
@@ -376,6 +386,10 @@ static tarn_status next_merged(merge_reader *m, tn_batch *out, tarn_error *err) 
     }
     tn_batch_reset(m->c->env, &merged);
     tn_buffer_release(kinds);
+  }
+  for (int32_t i = 0; st == TARN_OK && i < out->n_columns; i++) {
+    tn_vec_retype(&out->columns[i],
+                  &out->fields[i].type); /* batches outlive this reader's fields */
   }
   if (st == TARN_E_LIMIT) {
     tn_error_context(

@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "read/joiner.h"
 #include "read/split_reader.h"
 
 #define QUEUE 4 /* batches that a unit may be ahead */
@@ -55,6 +56,7 @@ struct tn_read {
   pthread_mutex_t mutex;
   pthread_cond_t has_news; /* a task has ended */
   bool has_mutex, is_stopping;
+  tn_joiner joiner;
   int64_t n_left; /* rows that the limit leaves; -1: no limit */
   bool is_ended;
   tarn_status failed;
@@ -260,10 +262,11 @@ static void wait_for_news(tn_read *read) {
 static tarn_status next_parallel(tn_read *read, tn_batch *out, tarn_error *err) {
   for (;;) {
     unit *u;
-    bool is_end;
+    bool is_end, is_alone;
     tarn_status st = TARN_OK;
     pthread_mutex_lock(&read->mutex);
     u = find_ready(read);
+    is_alone = read->n_active == 1 && !has_room(read);
     is_end = u == NULL && read->n_active == 0;
     if (u != NULL && u->n_queued > 0) {
       tn_batch_move(out, &u->queue[u->head]);
@@ -283,10 +286,11 @@ static tarn_status next_parallel(tn_read *read, tn_batch *out, tarn_error *err) 
     if (u != NULL) {
       return TARN_OK;
     }
-    if (tn_pool_help(read->c.env->pool)) {
-      continue;
+    /* A lone unit stays with the worker that has it: taking turns would gain nothing, and spread
+     * its memory over the heaps of two threads. */
+    if (is_alone || !tn_pool_help(read->c.env->pool)) {
+      wait_for_news(read);
     }
-    wait_for_news(read);
   }
 }
 
@@ -318,37 +322,41 @@ static tarn_status cut_batch(tn_read *read, int64_t n, tn_batch *batch, tarn_err
   return TARN_OK;
 }
 
+/* The next rows, not more than the limit leaves; small batches are joined. */
+static tarn_status next_rows(tn_read *read, tn_batch *out, tarn_error *err) {
+  while (!read->is_ended && !tn_joiner_is_ready(&read->joiner)) {
+    tn_batch batch = {0};
+    TN_TRY(tn_cancel_check(read->c.o.cancel, err));
+    TN_TRY(read->max_active > 1 ? next_parallel(read, &batch, err)
+                                : next_serial(read, &batch, err));
+    if (batch.n_rows == 0) {
+      read->is_ended = true;
+      tn_batch_reset(read->c.env, &batch);
+      break;
+    }
+    if (read->n_left >= 0 && batch.n_rows > read->n_left) {
+      tarn_status st = cut_batch(read, read->n_left, &batch, err);
+      if (st != TARN_OK) {
+        tn_batch_reset(read->c.env, &batch);
+        return st;
+      }
+    }
+    read->n_left -= read->n_left >= 0 ? batch.n_rows : 0;
+    read->is_ended = read->n_left == 0;
+    TN_TRY(tn_joiner_add(&read->joiner, &batch, err));
+  }
+  return tn_joiner_take(&read->joiner, out, err);
+}
+
 tarn_status tn_read_next(tn_read *read, tn_batch *out, tarn_error *err) {
-  tarn_status st;
   memset(out, 0, sizeof(*out));
-  if (read->failed != TARN_OK) {
-    if (err != NULL) {
-      *err = read->error;
-    }
-    return read->failed;
+  if (read->failed == TARN_OK) {
+    read->failed = next_rows(read, out, &read->error);
   }
-  if (read->is_ended || read->n_left == 0) {
-    return TARN_OK;
+  if (read->failed != TARN_OK && err != NULL) {
+    *err = read->error;
   }
-  st = tn_cancel_check(read->c.o.cancel, &read->error);
-  if (st == TARN_OK) {
-    st = read->max_active > 1 ? next_parallel(read, out, &read->error)
-                              : next_serial(read, out, &read->error);
-  }
-  if (st == TARN_OK && read->n_left >= 0 && out->n_rows > read->n_left) {
-    st = cut_batch(read, read->n_left, out, &read->error);
-  }
-  if (st != TARN_OK) {
-    tn_batch_reset(read->c.env, out);
-    read->failed = st;
-    if (err != NULL) {
-      *err = read->error;
-    }
-    return st;
-  }
-  read->is_ended = out->n_rows == 0;
-  read->n_left -= read->n_left >= 0 ? out->n_rows : 0;
-  return TARN_OK;
+  return read->failed;
 }
 
 /* ------------------------------------------------------------------ create */
@@ -520,9 +528,11 @@ tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
     return tn_oom(err);
   }
   read->n_left = options->limit >= 0 ? options->limit : -1;
+  read->is_ended = options->limit == 0;
   read->max_active = tn_pool_threads(env->pool);
   tn_group_init(&read->group, env->pool);
   TN_TRY_TO(done, make_context(env, options, &read->c, err));
+  tn_joiner_init(&read->joiner, env, read->c.out_fields, read->c.n_out, read->c.batch_rows);
   pthread_mutex_init(&read->mutex, NULL);
   pthread_cond_init(&read->has_news, NULL);
   read->has_mutex = true;
@@ -566,6 +576,7 @@ void tn_read_free(tn_read *read) {
     }
     close_unit(u);
   }
+  tn_joiner_reset(&read->joiner);
   for (int32_t i = 0; i < read->n_plans; i++) {
     tn_plan_release(read->plans[i]);
   }

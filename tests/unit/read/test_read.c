@@ -106,6 +106,29 @@ static void read__ends_batches_at_batch_rows(void **state) {
   rt_end(&t);
 }
 
+static void read__joins_small_batches(void **state) {
+  read_test t;
+  (void)state;
+  begin_append(&t, 1, "");
+  rt_split(&t, true);
+  for (int i = 0; i < 15; i++) {
+    char name[16], rows[32];
+    sprintf(name, "f%d.avro", i);
+    sprintf(rows, "%d|%s", i, i % 3 == 0 ? "null" : "x");
+    rt_add(&t, append_file(&t, name, rows));
+  }
+  rt_select(&t, "a");
+  rt_assert(&t, "0;1;2;3;4;5;6;7;8;9;10;11;12;13;14");
+  assert_int_equal(t.n_batches, 1);
+  t.o.batch_rows = 16; /* a batch of four rows is large enough */
+  rt_assert(&t, "0;1;2;3;4;5;6;7;8;9;10;11;12;13;14");
+  assert_int_equal(t.n_batches, 4);
+  rt_select(&t, "b");
+  t.where = "a >= 11";
+  rt_assert(&t, "x;null;x;x");
+  rt_end(&t);
+}
+
 static void read__drops_rows_that_a_vector_deletes(void **state) {
   read_test t;
   (void)state;
@@ -703,6 +726,7 @@ int main(void) {
       cmocka_unit_test(read__filters_exactly),
       cmocka_unit_test(read__limits_rows_of_all_splits_together),
       cmocka_unit_test(read__ends_batches_at_batch_rows),
+      cmocka_unit_test(read__joins_small_batches),
       cmocka_unit_test(read__drops_rows_that_a_vector_deletes),
       cmocka_unit_test(read__tells_row_kinds_of_raw_rows),
       cmocka_unit_test(read__merges_versions_of_a_key),
