@@ -145,6 +145,7 @@ tarn_status tn_pq_columns_bind(const tn_pq_file *file, const tn_read_request *re
                                tn_arena *arena, tn_codec_context *codec, tn_pq_column **columns,
                                tn_pq_leaf_set *set, tarn_error *err) {
   binder b = {file, arena, codec, set, NULL, err};
+  int32_t at = 0;
   *columns = tn_arena_calloc(arena, (size_t)request->n_fields + 1, sizeof(**columns));
   if (*columns == NULL) {
     return tn_oom(err);
@@ -153,8 +154,8 @@ tarn_status tn_pq_columns_bind(const tn_pq_file *file, const tn_read_request *re
     const tn_field *field = &request->fields[i];
     tn_pq_column *column = &(*columns)[i];
     b.name = field->name;
-    TN_TRY(
-        bind(&b, tn_pq_node_child(&file->meta->schema.root, field->name), &field->type, 0, column));
+    TN_TRY(bind(&b, tn_pq_node_next_child(&file->meta->schema.root, field->name, &at), &field->type,
+                0, column));
     if (column->kind == TN_PQ_COLUMN_LEAF) {
       set->leaves[column->leaf].allows_encoded = request->allows_encoded;
     }

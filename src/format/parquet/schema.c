@@ -228,13 +228,20 @@ tarn_status tn_pq_schema_build(tn_arena *arena, const tn_pq_footer *footer, cons
   return TARN_OK;
 }
 
-const tn_pq_node *tn_pq_node_child(const tn_pq_node *group, const char *name) {
-  for (int32_t i = 0; i < group->n_children; i++) {
+const tn_pq_node *tn_pq_node_next_child(const tn_pq_node *group, const char *name, int32_t *at) {
+  for (int32_t step = 0; step < group->n_children; step++) {
+    int32_t i = *at + step < group->n_children ? *at + step : *at + step - group->n_children;
     if (strcmp(group->children[i].name, name) == 0) {
+      *at = i + 1 < group->n_children ? i + 1 : 0;
       return &group->children[i];
     }
   }
   return NULL;
+}
+
+const tn_pq_node *tn_pq_node_child(const tn_pq_node *group, const char *name) {
+  int32_t at = 0;
+  return tn_pq_node_next_child(group, name, &at);
 }
 
 const tn_pq_node *tn_pq_node_level_leaf(const tn_pq_node *node) {

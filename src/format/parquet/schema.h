@@ -52,6 +52,9 @@ TN_CHECKED tarn_status tn_pq_schema_build(tn_arena *arena, const tn_pq_footer *f
 
 /* NULL when absent. */
 const tn_pq_node *tn_pq_node_child(const tn_pq_node *group, const char *name);
+/* The same for many names in about the order of the children: the search begins at *at (first 0),
+ * which is left behind the child that was found. */
+const tn_pq_node *tn_pq_node_next_child(const tn_pq_node *group, const char *name, int32_t *at);
 /* The leaf of the fewest repetitions below a node: enough to tell the node's own levels. */
 const tn_pq_node *tn_pq_node_level_leaf(const tn_pq_node *node);
 /* A Variant's group: its binary children `metadata` and `value`, in any order. */
