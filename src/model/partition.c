@@ -10,20 +10,16 @@ tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_sli
                                 tn_datum **out, tarn_error *err) {
   int32_t n = schema->n_partition_keys;
   tn_binary_row row;
-  uint8_t *room;
   tn_datum *values;
   TN_TRY(tn_binary_row_decode(partition, "partition", &row, err));
   if (row.arity != n) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "a partition of %d fields in a table with %d partition keys", row.arity, n);
   }
-  /* Datums hold 128-bit numbers, arenas align to 8 bytes. */
-  room = tn_arena_alloc(arena, (size_t)n * sizeof(tn_datum) + _Alignof(tn_datum));
-  if (room == NULL) {
+  values = tn_arena_calloc(arena, (size_t)n, sizeof(tn_datum));
+  if (values == NULL) {
     return tn_oom(err);
   }
-  values = (tn_datum *)(((uintptr_t)room + _Alignof(tn_datum) - 1) &
-                        ~(uintptr_t)(_Alignof(tn_datum) - 1));
   for (int32_t i = 0; i < n; i++) {
     const tn_type *type = &schema->fields[schema->partition_columns[i]].type;
     tn_datum value;

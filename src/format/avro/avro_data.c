@@ -344,7 +344,7 @@ static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, tn_avro_colum
   const uint8_t *at = p;
   uint8_t sign = n > 0 && p[0] >= 0x80 ? 0xff : 0;
   tn_u128 v = sign != 0 ? ~(tn_u128)0 : 0;
-  tn_i128 value, bound = (tn_i128)((tn_u128)c->bound_high << 64 | c->bound_low);
+  tn_i128 value;
   if (n == 0) {
     return fault_in(r, op, p, "a decimal without bytes");
   }
@@ -357,7 +357,7 @@ static const uint8_t *run_decimal(reader *r, const tn_avro_op *op, tn_avro_colum
     v = v << 8 | *at++;
   }
   value = (tn_i128)v;
-  if (value >= bound || value <= -bound) {
+  if (value >= c->decimal_bound || value <= -c->decimal_bound) {
     return fault_in(r, op, p, "a decimal of more digits than its type has");
   }
   if (!tn_avro_column_room(&r->build, c)) {

@@ -6,16 +6,14 @@
 /* The builders mirror the vectors that will take their buffers. */
 tarn_status tn_avro_column_init(tn_arena *arena, const tn_vec *vec, const char *name,
                                 tn_avro_column *c, tarn_error *err) {
-  tn_u128 bound = 1;
   c->type = vec->type;
   c->name = name;
   c->layout = vec->layout;
   c->is_missing = true;
+  c->decimal_bound = 1;
   for (int32_t i = 0; vec->layout == TN_LAYOUT_I128 && i < vec->type->precision && i < 38; i++) {
-    bound *= 10;
+    c->decimal_bound *= 10;
   }
-  c->bound_high = (uint64_t)(bound >> 64);
-  c->bound_low = (uint64_t)bound;
   c->n_children = vec->n_children;
   c->children = tn_arena_calloc(arena, (size_t)vec->n_children, sizeof(tn_avro_column));
   if (c->children == NULL && c->n_children > 0) {

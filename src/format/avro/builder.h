@@ -12,9 +12,9 @@ typedef struct tn_avro_column {
   const tn_type *type;
   const char *name; /* of the top-level column, for messages */
   tn_layout layout;
-  bool is_missing;                /* the file has no such field: all null */
-  bool is_required;               /* keys and entries of maps */
-  uint64_t bound_high, bound_low; /* DECIMAL: 10 to the precision, in halves: arenas align to 8 */
+  bool is_missing;       /* the file has no such field: all null */
+  bool is_required;      /* keys and entries of maps */
+  tn_i128 decimal_bound; /* DECIMAL: 10 to the precision */
   int64_t length, capacity, null_count;
   tn_buffer *valid, *offsets, *values; /* valid: NULL until the first null */
   size_t n_bytes;                      /* BYTES: used of values */
