@@ -463,13 +463,18 @@ static tarn_status check_page_rows(tn_pq_leaf *leaf, tarn_error *err) {
   return TARN_OK;
 }
 
-/* Entries of the block up to the one that would start row `end_row`. */
-static int32_t block_entries(tn_pq_leaf *leaf, int64_t end_row, int64_t *n_started) {
+/* Entries of the block, `most` at the most, up to the one that would start row `end_row`:
+ * *is_closed tells that it was met. */
+static int32_t block_entries(tn_pq_leaf *leaf, int64_t end_row, int64_t most, int64_t *n_started,
+                             bool *is_closed) {
   int32_t i = leaf->block_at;
+  int64_t end = leaf->block_n - i < most ? leaf->block_n : i + most;
   *n_started = 0;
-  for (; i < leaf->block_n; i++) {
+  *is_closed = false;
+  for (; i < end; i++) {
     if (leaf->block_rep[i] == 0) {
       if (leaf->next_row + *n_started == end_row) {
+        *is_closed = true;
         break;
       }
       ++*n_started;
@@ -523,13 +528,14 @@ static int64_t buffered_bytes(const tn_pq_leaf *leaf) {
   return leaf->dense.n_bytes + leaf->dense.n * leaf->convert.out_width + 2 * leaf->n_entries;
 }
 
-/* Until n rows are whole, or the last but one passes the limit. */
+/* Until n rows are whole, or the limit is passed: then one row is enough. */
 static tarn_status fill_nested(tn_pq_leaf *leaf, int64_t n, tarn_error *err) {
   while (leaf->n_started - leaf->is_row_open < n) {
+    bool is_full = leaf->n_started > 0 && buffered_bytes(leaf) >= leaf->limit_bytes;
+    bool has_block, is_closed;
     int64_t n_started;
     int32_t k;
-    bool has_block;
-    if (leaf->n_started > 1 && buffered_bytes(leaf) >= leaf->limit_bytes) {
+    if (is_full && leaf->n_started - leaf->is_row_open > 0) {
       return TARN_OK;
     }
     if (leaf->is_row_open && ends_with_page(leaf)) {
@@ -544,11 +550,12 @@ static tarn_status fill_nested(tn_pq_leaf *leaf, int64_t n, tarn_error *err) {
     if (leaf->n_started == 0 && leaf->block_rep[leaf->block_at] != 0) {
       return tn_pq_pages_fail(&leaf->pages, err, "it goes on with a row that has ended");
     }
-    k = block_entries(leaf, leaf->first_row + n, &n_started);
-    leaf->is_row_open = leaf->block_at + k == leaf->block_n;
+    k = block_entries(leaf, is_full ? leaf->next_row : leaf->first_row + n, leaf->piece, &n_started,
+                      &is_closed);
+    leaf->is_row_open = !is_closed;
     leaf->n_started += n_started;
     leaf->next_row += n_started;
-    if (leaf->next_row == leaf->n_rows && !leaf->is_row_open) {
+    if (leaf->next_row == leaf->n_rows && is_closed) {
       return tn_pq_pages_fail(&leaf->pages, err, "more rows than the %lld of the row group",
                               (long long)leaf->n_rows);
     }
@@ -562,7 +569,8 @@ static tarn_status fill_nested(tn_pq_leaf *leaf, int64_t n, tarn_error *err) {
 
 /* Step over entries of the loaded page until one starts `row`, or the page ends. */
 static tarn_status skip_nested_in_page(tn_pq_leaf *leaf, int64_t row, tarn_error *err) {
-  for (;;) {
+  bool is_closed = false;
+  while (!is_closed) {
     int64_t n_started;
     int32_t k;
     if (leaf->block_at == leaf->block_n) {
@@ -571,15 +579,13 @@ static tarn_status skip_nested_in_page(tn_pq_leaf *leaf, int64_t row, tarn_error
       }
       TN_TRY(next_block(leaf, err));
     }
-    k = block_entries(leaf, row, &n_started);
+    k = block_entries(leaf, row, TN_PQ_BLOCK, &n_started, &is_closed);
     TN_TRY(skip_values(
         leaf, count_equal(leaf->block_def + leaf->block_at, k, leaf->node->def_present), err));
     leaf->block_at += k;
     leaf->next_row += n_started;
-    if (leaf->block_at < leaf->block_n) {
-      return TARN_OK;  // the entry at hand starts the row
-    }
   }
+  return TARN_OK;
 }
 
 /* ------------------------------------------------------------------ positions */

@@ -273,6 +273,95 @@ static void memory__skips_behind_early_ends(void **state) {
   }
 }
 
+#define ITEM_BYTES ((size_t)250 << 10)
+
+/* Lists of long strings: row i has i % 3 of them, which end in the row's number; four rows a page.
+ */
+static void make_lists(parquet_maker *m) {
+  uint8_t *page = calloc(8, ITEM_BYTES + 4);
+  int64_t n_entries = 0;
+  maker_chunk_spec *c;
+  maker_begin(m);
+  maker_leaf(m, "x", TN_PQ_REPEATED, TN_PQ_BYTE_ARRAY, 0, MAKER_PLAIN_TYPE);
+  c = maker_chunk(m, 0);
+  for (int first = 0; first < N_ROWS; first += 4) {
+    char rep[16] = {0}, def[16] = {0};
+    int32_t n = 0;
+    size_t len = 0;
+    for (int row = first; row < first + 4; row++) {
+      for (int k = 0; k < (row % 3 > 0 ? row % 3 : 1); k++) {
+        rep[n] = k == 0 ? '0' : '1';
+        def[n++] = row % 3 == 0 ? '0' : '1';
+        if (row % 3 > 0) {
+          tn_store_le32(page + len, (uint32_t)ITEM_BYTES);
+          len += 4 + ITEM_BYTES;
+          page[len - 1] = (uint8_t)row;
+        }
+      }
+    }
+    n_entries += n;
+    maker_page(m, &(maker_page_spec){
+                      .n_values = n, .rep = rep, .def = def, .values = tn_slice_of(page, len)});
+  }
+  c->n_values = n_entries;
+  free(page);
+}
+
+static void check_lists(const tn_batch *batch) {
+  const tn_vec *vec = &batch->columns[0];
+  tarn_error err;
+  assert_works(tn_vec_validate(vec, &err), err);
+  for (int64_t i = 0; i < batch->n_rows; i++) {
+    int64_t row = batch->first_position + i;
+    assert_int_equal(vec->offsets[i + 1] - vec->offsets[i], row % 3);
+    for (int32_t k = vec->offsets[i]; k < vec->offsets[i + 1]; k++) {
+      tn_slice item = tn_vec_bytes(&vec->children[0], k);
+      assert_int_equal(item.len, ITEM_BYTES);
+      assert_int_equal(item.data[ITEM_BYTES - 1], row);
+    }
+  }
+}
+
+static void memory__lists_of_long_values_end_batches_early(void **state) {
+  tarn_error err;
+  parquet_maker m;
+  tarn_env *env = tn_test_env(1, BUDGET_BYTES);
+  tn_storage *storage;
+  tn_format_file *file;
+  tn_reader *reader;
+  tn_batch batch;
+  tn_arena arena;
+  tn_field *fields;
+  tn_read_request request;
+  int64_t n_rows = 0, n_batches = 0;
+  (void)state;
+  tn_arena_init(&arena, &env->mem, 1 << 20);
+  make_lists(&m);
+  assert_works(tn_storage_memory(env, &storage, &err), err);
+  assert_works(tn_storage_memory_put(storage, "/f", maker_end(&m, N_ROWS), &err), err);
+  assert_works(tn_format_open(env, storage, &tn_parquet_format, "/f", &file, &err), err);
+  memset(&request, 0, sizeof(request));
+  assert_works(file->ops->schema(file, &arena, &fields, &request.n_fields, &err), err);
+  request.fields = fields;
+  assert_works(file->ops->read(file, &request, &reader, &err), err);
+  assert_works(tn_batch_init(env, fields, 1, &batch, &err), err);
+  do {
+    assert_works(tn_reader_next(reader, 8192, &batch, &err), err);
+    check_lists(&batch);
+    n_rows += batch.n_rows;
+    n_batches++;
+  } while (batch.n_rows > 0);
+  assert_int_equal(n_rows, N_ROWS);
+  assert_true(n_batches > 3);
+  tn_batch_reset(env, &batch);
+  tn_reader_free(reader);
+  tn_format_file_release(file);
+  tn_storage_release(storage);
+  tn_arena_reset(&arena);
+  tarn_env_free(env);
+  maker_free(&m);
+}
+
 static void memory__a_page_larger_than_the_budget_is_a_limit(void **state) {
   const size_t n = (size_t)35 << 20;
   format_test t;
@@ -304,6 +393,7 @@ int main(void) {
       cmocka_unit_test(memory__long_values_end_batches_early),
       cmocka_unit_test(memory__ranges_behind_early_ends),
       cmocka_unit_test(memory__skips_behind_early_ends),
+      cmocka_unit_test(memory__lists_of_long_values_end_batches_early),
       cmocka_unit_test(memory__a_page_larger_than_the_budget_is_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
