@@ -29,6 +29,7 @@ typedef struct file_list {
   int32_t next_file; /* to be opened, in the list */
   tn_open_file file;
   int64_t max_rows;
+  int64_t position;     /* of the first row in the file that was not given yet */
   tn_batch first, rest; /* the batch that is being given out */
   uint32_t *rows;       /* its rows that are left: at .. n_rows; NULL content when is_whole */
   int64_t n_rows, at;
@@ -87,20 +88,28 @@ static tarn_status lay_out_columns(file_list *l, tarn_error *err) {
 
 /* ------------------------------------------------------------------ batches */
 
-static tarn_status open_next_file(file_list *l, tarn_error *err) {
-  int32_t at = l->next_file++;
+/* Open the file at `at` in the list, from l->position on. */
+static tarn_status open_file(file_list *l, int32_t at, tarn_error *err) {
   tn_open_request q = {
       .context = l->c,
       .split = l->list.split,
       .index = l->list.files != NULL ? l->list.files[at] : l->list.first + at,
       .shape = l->shape,
       .pushed = l->list.pushes_values ? l->c->o.predicate : l->c->key_filter,
+      .first_position = l->position,
       .wants_flat = l->list.filter == NULL && l->kind_at < 0,
+      .batch_rows = l->max_rows,
   };
-  int64_t budget = (int64_t)(l->c->env->mem.budget_bytes / 16);
-  l->max_rows = tn_file_batch_rows(l->c, &l->list.split->files[q.index], l->c->batch_rows, budget);
-  q.batch_rows = l->max_rows;
   return tn_open_file_open(&q, &l->file, err);
+}
+
+static tarn_status open_next_file(file_list *l, tarn_error *err) {
+  int32_t at = l->next_file++;
+  int32_t index = l->list.files != NULL ? l->list.files[at] : l->list.first + at;
+  l->max_rows = tn_file_batch_rows(l->c, &l->list.split->files[index], l->c->batch_rows,
+                                   (int64_t)(l->c->env->mem.budget_bytes / 16));
+  l->position = 0;
+  return open_file(l, at, err);
 }
 
 static tarn_status reserve_rows(file_list *l, int64_t n, tarn_error *err) {
@@ -178,12 +187,36 @@ static tarn_status select_rows(file_list *l, const uint8_t *alive, tarn_error *e
   return TARN_OK;
 }
 
+/* The next rows of the open file, and what is left of them. n_rows == 0 of l->first: its end. */
+static tarn_status read_batch(file_list *l, tarn_error *err) {
+  const uint8_t *alive;
+  TN_TRY(tn_data_reader_next(l->file.reader, l->max_rows, &l->first, &alive, err));
+  if (l->first.n_rows == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(select_rows(l, alive, err));
+  if (l->n_rows > 0 && l->n_rest > 0) {
+    TN_TRY(tn_data_reader_rest(l->file.reader, &l->rest, err));
+  }
+  l->position = l->first.first_position + l->first.n_rows;
+  return TARN_OK;
+}
+
+/* Rows were larger than guessed: go on in smaller batches from the rows that did not fit. */
+static tarn_status read_smaller(file_list *l, tarn_error *err) {
+  l->max_rows = l->max_rows / 8 > TN_LEAST_ROWS ? l->max_rows / 8 : TN_LEAST_ROWS;
+  tn_batch_reset(l->c->env, &l->first);
+  tn_batch_reset(l->c->env, &l->rest);
+  tn_open_file_close(&l->file);
+  return open_file(l, l->next_file - 1, err);
+}
+
 /* Read on until there are rows to give: n_rows > at. At the end of the list there are none. */
 static tarn_status next_batch(file_list *l, tarn_error *err) {
   l->at = 0;
   l->n_rows = 0;
   while (l->n_rows == 0) {
-    const uint8_t *alive;
+    tarn_status st;
     TN_TRY(tn_cancel_check(l->c->o.cancel, err));
     if (l->file.reader == NULL) {
       if (l->next_file == l->list.n_files) {
@@ -191,14 +224,15 @@ static tarn_status next_batch(file_list *l, tarn_error *err) {
       }
       TN_TRY(open_next_file(l, err));
     }
-    TN_TRY(tn_data_reader_next(l->file.reader, l->max_rows, &l->first, &alive, err));
-    if (l->first.n_rows == 0) {
-      tn_open_file_close(&l->file);
+    st = read_batch(l, err);
+    if (st == TARN_E_LIMIT && l->max_rows > TN_LEAST_ROWS) {
+      l->n_rows = 0;
+      TN_TRY(read_smaller(l, err));
       continue;
     }
-    TN_TRY(select_rows(l, alive, err));
-    if (l->n_rows > 0 && l->n_rest > 0) {
-      TN_TRY(tn_data_reader_rest(l->file.reader, &l->rest, err));
+    TN_TRY(st);
+    if (l->first.n_rows == 0) {
+      tn_open_file_close(&l->file);
     }
   }
   return TARN_OK;

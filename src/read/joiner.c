@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "read/split_reader.h"
+
 void tn_joiner_init(tn_joiner *joiner, tarn_env *env, const tn_field *fields, int32_t n_fields,
                     int64_t batch_rows) {
   memset(joiner, 0, sizeof(*joiner));
@@ -24,25 +26,6 @@ void tn_joiner_reset(tn_joiner *joiner) {
   memset(joiner, 0, sizeof(*joiner));
 }
 
-/* Bytes of values of a flat vector, to tell large ones; depth is that of a type. */
-static int64_t values_of(const tn_vec *vec) {
-  int64_t bytes = vec->layout == TN_LAYOUT_BYTES && vec->offsets != NULL
-                      ? vec->offsets[vec->length]
-                      : vec->length * (int64_t)tn_layout_width(vec->layout);
-  for (int32_t i = 0; i < vec->n_children; i++) {
-    bytes += values_of(&vec->children[i]);
-  }
-  return bytes;
-}
-
-static int64_t bytes_of(const tn_batch *batch) {
-  int64_t bytes = 0;
-  for (int32_t i = 0; i < batch->n_columns; i++) {
-    bytes += values_of(&batch->columns[i]);
-  }
-  return bytes;
-}
-
 static tarn_status add_piece(tn_joiner *joiner, tn_batch *batch, int64_t n_bytes, tarn_error *err) {
   if (joiner->n_pieces == joiner->capacity) {
     int32_t capacity = joiner->capacity == 0 ? 16 : joiner->capacity * 2;
@@ -63,7 +46,7 @@ static tarn_status add_piece(tn_joiner *joiner, tn_batch *batch, int64_t n_bytes
 
 tarn_status tn_joiner_add(tn_joiner *joiner, tn_batch *batch, tarn_error *err) {
   if (batch->n_rows < joiner->small_rows) {
-    int64_t n_bytes = bytes_of(batch);
+    int64_t n_bytes = tn_batch_bytes(batch);
     if (n_bytes < joiner->small_bytes) {
       return add_piece(joiner, batch, n_bytes, err);
     }

@@ -16,6 +16,9 @@
 
 #define FEW_RUNS 16
 #define LEAST_INPUT_ROWS 1024
+/* A file begins with batches of few rows: what its rows take is not known before some are read, and
+ * all values of a batch must be held at once. */
+#define FIRST_INPUT_ROWS 256
 
 typedef struct merge_reader merge_reader;
 
@@ -31,6 +34,7 @@ typedef struct run_input {
   int32_t rank;
   bool has_sequence, has_kinds; /* the open file's columns */
   int64_t max_rows;             /* of the open file's batches */
+  int64_t most_rows;            /* that max_rows may grow to */
 } run_input;
 
 struct merge_reader {
@@ -88,8 +92,9 @@ static tarn_status open_next_file(run_input *in, tarn_error *err) {
   in->has_sequence = m->needs_sequence;
   in->has_kinds = tn_file_needs_kinds(m->c, in->meta);
   TN_TRY(shape_for(m, in->has_sequence, in->has_kinds, &q.shape, err));
-  in->max_rows = tn_file_batch_rows(m->c, in->meta, m->spec.input_rows, m->key_bytes);
-  q.batch_rows = in->max_rows;
+  in->most_rows = tn_file_batch_rows(m->c, in->meta, m->spec.input_rows, m->key_bytes);
+  in->max_rows = in->most_rows < FIRST_INPUT_ROWS ? in->most_rows : FIRST_INPUT_ROWS;
+  q.batch_rows = in->most_rows;
   TN_TRY(tn_open_file_open(&q, &in->file, err));
   in->path = tn_arena_strdup(&m->scratch, in->file.path);
   return in->path != NULL ? TARN_OK : tn_oom(err);
@@ -164,6 +169,7 @@ static tarn_status run_next(tn_merge_input *input, int64_t max_rows, tn_merge_ro
     }
     tn_open_file_close(&in->file);
   }
+  in->max_rows = in->max_rows * 2 < in->most_rows ? in->max_rows * 2 : in->most_rows;
   TN_TRY(take_system_columns(in, out, err));
   TN_TRY(take_alive(in, alive, out, err));
   out->sequence = in->meta->min_sequence;
@@ -175,7 +181,14 @@ static tarn_status run_next(tn_merge_input *input, int64_t max_rows, tn_merge_ro
 
 static tarn_status run_values(tn_merge_input *input, tn_batch *out, tarn_error *err) {
   run_input *in = TN_CONTAINER_OF(input, run_input, input);
-  return tn_data_reader_rest(in->file.reader, out, err);
+  TN_TRY(tn_data_reader_rest(in->file.reader, out, err));
+  if (out->n_rows <= FIRST_INPUT_ROWS && out->n_rows > 0) {
+    int64_t rows = in->m->key_bytes / (tn_batch_bytes(out) / out->n_rows + 1);
+    rows = rows < TN_LEAST_ROWS ? TN_LEAST_ROWS : rows;
+    in->most_rows = rows < in->most_rows ? rows : in->most_rows;
+    in->max_rows = in->max_rows < in->most_rows ? in->max_rows : in->most_rows;
+  }
+  return TARN_OK;
 }
 
 static void run_free(tn_merge_input *input) {

@@ -48,12 +48,17 @@ tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_
   tarn_status st = TARN_OK;
   memset(out, 0, sizeof(*out));
   tn_arena_init(&out->arena, &c->env->mem, 1u << 20);
+  tn_ranges_init(&out->rows, &c->env->mem);
   TN_TRY_TO(fail, tn_split_file_path(q->split, q->index, &out->arena, &full_path, err));
   TN_TRY_TO(fail, tn_path_plain(&out->arena, full_path, &out->path, err));
   if (q->split->deletions != NULL && q->split->deletions[q->index].path != NULL) {
     place = q->split->deletions[q->index];
     TN_TRY_TO(fail, tn_path_plain(&out->arena, place.path, &place.path, err));
     TN_TRY_TO(fail, tn_dv_load(c->env, c->o.table->storage, &place, &out->deletions, err));
+  }
+  if (q->first_position > 0) {
+    TN_TRY_TO(fail, tn_ranges_add(&out->rows, q->first_position, INT64_MAX, err));
+    request.rows = &out->rows;
   }
   request.path = out->path;
   request.deletions = out->deletions;
@@ -70,6 +75,7 @@ void tn_open_file_close(tn_open_file *file) {
   tn_dv_release(file->deletions);
   if (file->arena.mem != NULL) {
     tn_arena_reset(&file->arena);
+    tn_ranges_reset(&file->rows);
   }
   memset(file, 0, sizeof(*file));
 }
@@ -97,8 +103,29 @@ int64_t tn_file_batch_rows(const tn_read_context *c, const tn_data_file *file, i
   /* Data seldom shrinks to less than a quarter when it consists of large values. */
   by_size = file->row_count > 0 ? file->file_size / file->row_count * 4 : 0;
   rows = max_bytes / (by_type > by_size ? by_type : by_size);
-  rows = rows < 16 ? 16 : rows;
+  rows = rows < TN_LEAST_ROWS ? TN_LEAST_ROWS : rows;
   return rows < max_rows ? rows : max_rows;
+}
+
+/* Depth: that of a type. */
+static int64_t vec_bytes(const tn_vec *vec) {
+  int64_t bytes = vec->length * (int64_t)tn_layout_width(vec->layout);
+  const tn_vec *nested = vec->encoding == TN_VEC_CONST ? vec->constant : vec;
+  for (int64_t i = 0; vec->layout == TN_LAYOUT_BYTES && i < vec->length; i++) {
+    bytes += (int64_t)tn_vec_bytes(vec, i).len;
+  }
+  for (int32_t i = 0; i < nested->n_children; i++) {
+    bytes += vec_bytes(&nested->children[i]);
+  }
+  return bytes;
+}
+
+int64_t tn_batch_bytes(const tn_batch *batch) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < batch->n_columns; i++) {
+    bytes += vec_bytes(&batch->columns[i]);
+  }
+  return bytes;
 }
 
 tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err) {

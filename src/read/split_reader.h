@@ -85,6 +85,7 @@ typedef struct tn_open_file {
   tn_dv *deletions;
   tn_arena arena;
   const char *path;
+  tn_ranges rows;
 } tn_open_file;
 
 typedef struct tn_open_request {
@@ -93,7 +94,8 @@ typedef struct tn_open_request {
   int32_t index;
   tn_data_shape *shape;
   const tn_pred *pushed;
-  bool wants_flat; /* unless rows are deleted */
+  int64_t first_position; /* of the rows that are wanted */
+  bool wants_flat;        /* unless rows are deleted */
   int64_t batch_rows;
 } tn_open_request;
 
@@ -105,9 +107,12 @@ void tn_open_file_close(tn_open_file *file); /* accepts all zero */
  * tell +U from +I? */
 bool tn_file_needs_kinds(const tn_read_context *context, const tn_data_file *file);
 /* As many rows as a batch of this file may have so that it takes about max_bytes, by a guess from
- * types and file size; at least 16, at most max_rows. */
+ * types and file size; at least TN_LEAST_ROWS, at most max_rows. */
 int64_t tn_file_batch_rows(const tn_read_context *context, const tn_data_file *file,
                            int64_t max_rows, int64_t max_bytes);
+#define TN_LEAST_ROWS 16
+/* Bytes of the values of a batch, any encoding, as if they were flat. */
+int64_t tn_batch_bytes(const tn_batch *batch);
 /* Every kind is one of the four, no one is null. */
 TN_CHECKED tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err);
 

@@ -224,6 +224,152 @@ static void data_reader__reads_the_rest_of_batches_that_are_asked_for(void **sta
   end(&r);
 }
 
+/* A file of data/ in the memory storage; columns a INT, b STRING. */
+static void put_parquet(reading *r, const char *name, int64_t n_rows) {
+  char *folder = tn_test_path(TARN_SOURCE_DIR, "tests/unit/datafile/data");
+  char *path = tn_test_path(folder, name);
+  size_t n;
+  uint8_t *bytes = tn_test_read_file(path, &n);
+  tm_schema(&r->tm, 0, "0 a INT|1 b STRING", "", "", "");
+  r->path = dm_path(&r->tm, "/t", name);
+  OK(tn_storage_memory_put(r->tm.storage, r->path, tn_slice_of(bytes, n), err));
+  r->file = tm_entry(name, n_rows).file;
+  open_table(r, "");
+  r->n_first = 1;
+  r->rest = r->first + 1;
+  r->n_rest = 1;
+  free(bytes);
+  free(path);
+  free(folder);
+}
+
+/* Rows 0 to 999 of paged.parquet: b is "b<a>", null for multiples of 7. Three row groups of 300 and
+ * one of 100, pages of 50 rows and less. */
+static void check_paged(reading *r, const tn_batch *first, const tn_batch *rest) {
+  for (int64_t i = 0; i < first->n_rows; i++) {
+    int32_t a = ((const int32_t *)first->columns[0].values)[i];
+    char text[16];
+    sprintf(text, "b%d", (int)a);
+    assert_int_equal(a, first->first_position + i);
+    assert_int_equal(tn_vec_is_null(&rest->columns[0], i), a % 7 == 0);
+    if (a % 7 != 0) {
+      assert_true(tn_slice_is(tn_vec_bytes(&rest->columns[0], i), text));
+    }
+    r->selected_rows++;
+  }
+}
+
+/* Read paged.parquet; ask for the rest of every `every`-th batch. Rows that were checked. */
+static int64_t read_paged(reading *r, int64_t max_rows, int every, int64_t *n_first) {
+  tn_data_shape *shape;
+  tn_data_reader *reader;
+  tn_batch first = {0}, rest = {0};
+  OK(tn_data_shape_create(r->table, r->first, 1, r->rest, 1, false, &shape, err));
+  r->request.shape = shape;
+  r->request.file = &r->file;
+  r->request.path = r->path;
+  r->selected_rows = 0;
+  *n_first = 0;
+  OK(tn_data_reader_open(&r->request, &reader, err));
+  for (int n = 1;; n++) {
+    const uint8_t *alive;
+    OK(tn_data_reader_next(reader, max_rows, &first, &alive, err));
+    if (first.n_rows == 0) {
+      break;
+    }
+    *n_first += first.n_rows;
+    if (n % every == 0) {
+      OK(tn_data_reader_rest(reader, &rest, err));
+      assert_int_equal(rest.n_rows, first.n_rows);
+      OK(tn_vec_flatten(r->tm.env, &first.columns[0], err));
+      check_paged(r, &first, &rest);
+    }
+  }
+  tn_batch_reset(r->tm.env, &first);
+  tn_batch_reset(r->tm.env, &rest);
+  tn_data_reader_free(reader);
+  tn_data_shape_free(shape);
+  return r->selected_rows;
+}
+
+static void data_reader__keeps_both_groups_of_a_columnar_file_in_step(void **state) {
+  reading r;
+  int64_t n_first;
+  (void)state;
+  begin(&r);
+  put_parquet(&r, "paged.parquet", 1000);
+  for (int64_t max_rows = 1; max_rows < 2000; max_rows = max_rows * 3 + 1) {
+    for (int every = 1; every < 5; every++) {
+      int64_t n = read_paged(&r, max_rows, every, &n_first);
+      assert_int_equal(n_first, 1000);
+      assert_true(every > 1 ? n < 1000 || max_rows > 1000 : n == 1000);
+    }
+  }
+  /* The same with ranges that begin and end within pages, and a filter that drops row groups. */
+  tn_ranges rows;
+  tn_ranges_init(&rows, &r.tm.env->mem);
+  OK(tn_ranges_add(&rows, 3, 77, err));
+  OK(tn_ranges_add(&rows, 299, 301, err));
+  OK(tn_ranges_add(&rows, 555, 950, err));
+  r.request.rows = &rows;
+  for (int every = 1; every < 4; every++) {
+    read_paged(&r, 20, every, &n_first);
+    assert_int_equal(n_first, 74 + 2 + 395);
+  }
+  r.request.pushed = tm_where(&r.tm, r.table, "a >= 900");
+  read_paged(&r, 20, 1, &n_first);
+  assert_true(n_first >= 50 && n_first < 471);
+  tn_ranges_reset(&rows);
+  end(&r);
+}
+
+/* 300 values of 100,000 bytes: the reader of the rest ends its batches early. */
+static void data_reader__joins_batches_of_the_rest_that_end_early(void **state) {
+  reading r;
+  tn_data_shape *shape;
+  tn_data_reader *reader;
+  tn_batch first = {0}, rest = {0};
+  const uint8_t *alive;
+  int64_t n = 0;
+  (void)state;
+  begin(&r);
+  put_parquet(&r, "large.parquet", 300);
+  OK(tn_data_shape_create(r.table, r.first, 1, r.rest, 1, false, &shape, err));
+  r.request.shape = shape;
+  r.request.file = &r.file;
+  r.request.path = r.path;
+  OK(tn_data_reader_open(&r.request, &reader, err));
+  for (;;) {
+    OK(tn_data_reader_next(reader, 200, &first, &alive, err));
+    if (first.n_rows == 0) {
+      break;
+    }
+    OK(tn_data_reader_rest(reader, &rest, err));
+    assert_int_equal(rest.n_rows, first.n_rows);
+    for (int64_t i = 0; i < rest.n_rows; i++) {
+      tn_slice value = tn_vec_bytes(&rest.columns[0], i);
+      assert_int_equal(value.len, 100000);
+      assert_int_equal(value.data[99999], 'a' + (n + i) % 26);
+    }
+    n += rest.n_rows;
+  }
+  assert_int_equal(n, 300);
+  tn_batch_reset(r.tm.env, &first);
+  tn_batch_reset(r.tm.env, &rest);
+  tn_data_reader_free(reader);
+  tn_data_shape_free(shape);
+  end(&r);
+}
+
+static void data_reader__refuses_a_columnar_file_of_another_number_of_rows(void **state) {
+  reading r;
+  (void)state;
+  begin(&r);
+  put_parquet(&r, "paged.parquet", 999);
+  assert_fails(&r, TARN_E_CORRUPT, "holds 1000 rows");
+  end(&r);
+}
+
 /* ------------------------------------------------------------------ rows */
 
 static void data_reader__clears_deleted_rows(void **state) {
@@ -440,6 +586,9 @@ int main(void) {
       cmocka_unit_test(data_reader__reads_sequence_numbers_and_kinds),
       cmocka_unit_test(data_reader__counts_rows_of_which_no_column_is_wanted),
       cmocka_unit_test(data_reader__reads_the_rest_of_batches_that_are_asked_for),
+      cmocka_unit_test(data_reader__keeps_both_groups_of_a_columnar_file_in_step),
+      cmocka_unit_test(data_reader__joins_batches_of_the_rest_that_end_early),
+      cmocka_unit_test(data_reader__refuses_a_columnar_file_of_another_number_of_rows),
       cmocka_unit_test(data_reader__clears_deleted_rows),
       cmocka_unit_test(data_reader__steps_over_long_deleted_stretches),
       cmocka_unit_test(data_reader__gives_selected_rows_alone),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "read_test.h"
+#include "support/files.h"
 #include "support/torture.h"
 
 #define B "/t/bucket-0"
@@ -609,6 +610,50 @@ static void read__ends_batches_of_large_values_earlier(void **state) {
   }
 }
 
+/* 300 values of 100,000 bytes that shrink to nothing in the file, against 8 MiB. */
+static void read__goes_on_in_smaller_batches_when_rows_are_larger_than_guessed(void **state) {
+  char *path = tn_test_path(TARN_SOURCE_DIR, "tests/unit/datafile/data/large.parquet");
+  size_t n;
+  uint8_t *bytes = tn_test_read_file(path, &n);
+  (void)state;
+  for (int with_filter = 0; with_filter < 2; with_filter++) {
+    read_test t;
+    tn_read *read;
+    int64_t n_rows = 0;
+    begin_append(&t, 1, "");
+    OK(tn_storage_memory_put(t.tm.storage, B "/large.parquet", tn_slice_of(bytes, n), err));
+    rt_split(&t, true);
+    rt_add(&t, tm_entry("large.parquet", 300).file);
+    t.tm.env->mem.budget_bytes = 8 << 20;
+    t.o.predicate = with_filter ? tm_where(&t.tm, t.table, "a >= 100") : NULL;
+    OK(tn_read_create(t.tm.env, &t.o, t.split_ptrs, t.n_splits, &read, err));
+    for (;;) {
+      tn_batch batch;
+      int64_t got;
+      OK(tn_read_next(read, &batch, err));
+      got = batch.n_rows;
+      for (int64_t i = 0; i < got; i++) {
+        int32_t a = ((const int32_t *)batch.columns[0].values)[i];
+        tn_slice b = tn_vec_bytes(&batch.columns[1], i);
+        assert_int_equal(a, n_rows + i + 100 * with_filter);
+        assert_int_equal(b.len, 100000);
+        assert_int_equal(b.data[0], 'a' + a % 26);
+      }
+      n_rows += got;
+      tn_batch_reset(t.tm.env, &batch);
+      if (got == 0) {
+        break;
+      }
+    }
+    assert_int_equal(n_rows, 300 - 100 * with_filter);
+    tn_read_free(read);
+    t.tm.env->mem.budget_bytes = 256 << 20;
+    rt_end(&t);
+  }
+  free(bytes);
+  free(path);
+}
+
 static void read__tells_what_a_merge_that_does_not_fit_needs(void **state) {
   read_test t;
   char *rows = malloc(300 * 1200), value[1000];
@@ -752,6 +797,7 @@ int main(void) {
       cmocka_unit_test(read__tells_of_files_that_are_not_sorted),
       cmocka_unit_test(read__stops_when_cancelled),
       cmocka_unit_test(read__ends_batches_of_large_values_earlier),
+      cmocka_unit_test(read__goes_on_in_smaller_batches_when_rows_are_larger_than_guessed),
       cmocka_unit_test(read__tells_what_a_merge_that_does_not_fit_needs),
       cmocka_unit_test(read__survives_failing_allocations),
   };
