@@ -411,6 +411,7 @@ static tarn_status parse_row_field(parser *p, int32_t depth, tn_field *out, tarn
 static tarn_status parse_row(parser *p, int32_t depth, tn_type *out, tarn_error *err) {
   tn_field *fields = NULL;
   size_t capacity = 0, n = 0;
+  tarn_status st;
   TN_TRY(expect_symbol(p, '<', err));
   if (!skip_symbol(p, '>')) {
     do {
@@ -424,10 +425,10 @@ static tarn_status parse_row(parser *p, int32_t depth, tn_type *out, tarn_error 
   }
   out->fields = fields;
   out->n_fields = (int32_t)n;
-  if (tn_type_check_names(out, p->arena->mem, "type", err) != TARN_OK) {
-    return refuse(p, "fields of different names before this", err);
-  }
-  return TARN_OK;
+  st = tn_type_check_names(out, p->arena->mem, "type", err);
+  return st == TARN_OK || st == TARN_E_NOMEM
+             ? st
+             : refuse(p, "fields of different names before this", err);
 }
 
 static tarn_status parse_constructed(parser *p, int32_t depth, tn_type *out, tarn_error *err) {
