@@ -17,8 +17,11 @@ endif()
 add_library(tarn_flags INTERFACE)
 target_compile_options(tarn_flags INTERFACE -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes
   -Wmissing-prototypes -Wpointer-arith -Wvla -fno-strict-aliasing -fno-math-errno)
+# Tables of structs leave what is zero unsaid.
+target_compile_options(tarn_flags INTERFACE -Wno-missing-field-initializers)
 # What gcc guesses from inlined code at -O3; -Wuninitialized and clang's own check stay.
-target_compile_options(tarn_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+target_compile_options(tarn_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+  $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 target_compile_definitions(tarn_flags INTERFACE _POSIX_C_SOURCE=200809L
   TARN_VERSION_MAJOR=${PROJECT_VERSION_MAJOR} TARN_VERSION_MINOR=${PROJECT_VERSION_MINOR}
   TARN_VERSION_PATCH=${PROJECT_VERSION_PATCH})
