@@ -1,8 +1,9 @@
 /* format.h - data files of any format: the table of calls that a format implements.
  *
- * A tn_format_file is an opened file with its footer parsed: counted, immutable, shared by threads,
- * cached by path and size. A tn_reader gives its rows front to back as batches of the columns that
- * were asked for.
+ * A tn_format_file is an opened file with its footer parsed: counted, immutable, shared by threads.
+ * Parsed footers are cached in the environment by path and size; open files are not, so that many
+ * cached footers hold no descriptors. A tn_reader gives its rows front to back as batches of the
+ * columns that were asked for.
  *
  * Invariants
  *   F1  Columns are asked for by name and by the Paimon type that the file's schema gives them; the
@@ -97,7 +98,8 @@ TN_CHECKED tarn_status tn_format_by_name(tn_slice name, const tn_format_ops **ou
 TN_CHECKED tarn_status tn_format_of_file(const char *file_name, const tn_format_ops **out,
                                          tarn_error *err);
 
-/* Open through the environment's cache. */
+/* Open a file of the storage; its footer may come from the environment's cache. Errors: those of
+ * tn_storage_open(), CORRUPT, UNSUPPORTED, LIMIT, NOMEM. */
 TN_CHECKED tarn_status tn_format_open(tarn_env *env, tn_storage *storage,
                                       const tn_format_ops *format, const char *path,
                                       tn_format_file **out, tarn_error *err);

@@ -91,9 +91,10 @@ static uint32_t packed_value(const uint8_t *packed, uint32_t bit_width, int64_t 
   WIDTHS_TO_8(X, name)                                                                            \
   X(name, 9)                                                                                      \
   X(name, 10)                                                                                     \
-  X(name, 11) X(name, 12) X(name, 13) X(name, 14) X(name, 15) X(name, 16) X(name, 17) X(name, 18) \
-      X(name, 19) X(name, 20) X(name, 21) X(name, 22) X(name, 23) X(name, 24) X(name, 25)         \
-          X(name, 26) X(name, 27) X(name, 28) X(name, 29) X(name, 30) X(name, 31) X(name, 32)
+  X(name, 11)                                                                                     \
+  X(name, 12) X(name, 13) X(name, 14) X(name, 15) X(name, 16) X(name, 17) X(name, 18) X(name, 19) \
+      X(name, 20) X(name, 21) X(name, 22) X(name, 23) X(name, 24) X(name, 25) X(name, 26)         \
+          X(name, 27) X(name, 28) X(name, 29) X(name, 30) X(name, 31) X(name, 32)
 #define TABLE_ENTRY(name, w) [w] = name##_##w,
 
 #define OUT_TYPE uint32_t
