@@ -85,29 +85,24 @@ static uint32_t packed_value(const uint8_t *packed, uint32_t bit_width, int64_t 
       UNPACK_ONE(w, 7)                                                         \
     }                                                                          \
   }
-#define WIDTHS_TO_8(X, name) \
-  X(name, 1) X(name, 2) X(name, 3) X(name, 4) X(name, 5) X(name, 6) X(name, 7) X(name, 8)
-#define WIDTHS_TO_32(X, name)                                                                     \
-  WIDTHS_TO_8(X, name)                                                                            \
-  X(name, 9)                                                                                      \
-  X(name, 10)                                                                                     \
-  X(name, 11)                                                                                     \
-  X(name, 12) X(name, 13) X(name, 14) X(name, 15) X(name, 16) X(name, 17) X(name, 18) X(name, 19) \
-      X(name, 20) X(name, 21) X(name, 22) X(name, 23) X(name, 24) X(name, 25) X(name, 26)         \
-          X(name, 27) X(name, 28) X(name, 29) X(name, 30) X(name, 31) X(name, 32)
+#define WIDTHS_1_8(X, f) X(f, 1) X(f, 2) X(f, 3) X(f, 4) X(f, 5) X(f, 6) X(f, 7) X(f, 8)
+#define WIDTHS_9_16(X, f) X(f, 9) X(f, 10) X(f, 11) X(f, 12) X(f, 13) X(f, 14) X(f, 15) X(f, 16)
+#define WIDTHS_17_24(X, f) X(f, 17) X(f, 18) X(f, 19) X(f, 20) X(f, 21) X(f, 22) X(f, 23) X(f, 24)
+#define WIDTHS_25_32(X, f) X(f, 25) X(f, 26) X(f, 27) X(f, 28) X(f, 29) X(f, 30) X(f, 31) X(f, 32)
+#define WIDTHS_1_32(X, f) WIDTHS_1_8(X, f) WIDTHS_9_16(X, f) WIDTHS_17_24(X, f) WIDTHS_25_32(X, f)
 #define TABLE_ENTRY(name, w) [w] = name##_##w,
 
 #define OUT_TYPE uint32_t
-WIDTHS_TO_32(DEFINE_UNPACK, unpack_codes)
+WIDTHS_1_32(DEFINE_UNPACK, unpack_codes)
 #undef OUT_TYPE
 #define OUT_TYPE uint8_t
-WIDTHS_TO_8(DEFINE_UNPACK, unpack_bytes)
+WIDTHS_1_8(DEFINE_UNPACK, unpack_bytes)
 #undef OUT_TYPE
 
 typedef void (*unpack_codes_fn)(const uint8_t *in, int64_t n_groups, uint32_t *out);
 typedef void (*unpack_bytes_fn)(const uint8_t *in, int64_t n_groups, uint8_t *out);
-static const unpack_codes_fn unpack_codes[33] = {WIDTHS_TO_32(TABLE_ENTRY, unpack_codes)};
-static const unpack_bytes_fn unpack_bytes[9] = {WIDTHS_TO_8(TABLE_ENTRY, unpack_bytes)};
+static const unpack_codes_fn unpack_codes[33] = {WIDTHS_1_32(TABLE_ENTRY, unpack_codes)};
+static const unpack_bytes_fn unpack_bytes[9] = {WIDTHS_1_8(TABLE_ENTRY, unpack_bytes)};
 
 /* n values of the current packed run, which has them: singles up to a border of eight, whole
  * groups, singles again. */
