@@ -1,10 +1,11 @@
 /* room: merge */
 /* micro_merge - what merging costs, apart from reading files.
  *
- *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES]]]]
+ *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES [string]]]]]
  *
- * Runs of random BIGINT keys in memory, deduplicated; two output columns of 8 bytes, one of the key
- * part and one that comes late. Prints nanoseconds a row of input, the least of all passes.
+ * Runs of random keys in memory, BIGINT or strings such as "customer-000012345", deduplicated; the
+ * key and a BIGINT column that comes late are gathered. Prints nanoseconds a row of input, the
+ * least of all passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,11 @@
 
 static tarn_env *env;
 static tarn_error err;
-static const tn_field fields[2] = {{.id = 0, .name = "k", .type = {.root = TN_BIGINT}},
-                                   {.id = 1, .name = "v", .type = {.root = TN_BIGINT}}};
+static tn_field fields[2] = {{.id = 0, .name = "k", .type = {.root = TN_BIGINT}},
+                             {.id = 1, .name = "v", .type = {.root = TN_BIGINT}}};
+static bool has_text_keys;
+#define KEY_BYTES 18
+static char key_start[KEY_BYTES + 1]; /* what all text keys have in common */
 
 typedef struct run {
   tn_merge_input input;
@@ -39,13 +43,42 @@ static tarn_status fill(const run *r, const tn_field *field, tn_batch *out, tarn
   return TARN_OK;
 }
 
+static void put_text(int64_t key, char *out) {
+  memcpy(out, "customer-", KEY_BYTES - 9);
+  for (int d = KEY_BYTES - 1; d >= KEY_BYTES - 9; d--) {
+    out[d] = (char)('0' + key % 10);
+    key /= 10;
+  }
+}
+
+/* Keys as texts of KEY_BYTES, in their order. */
+static tarn_status fill_texts(const run *r, tn_batch *out, tarn_error *e) {
+  int64_t n = r->at - r->given;
+  tn_vec *vec;
+  char *at;
+  TN_TRY(tn_batch_init(env, &fields[0], 1, out, e));
+  vec = &out->columns[0];
+  TN_TRY(tn_vec_alloc(env, vec, n, (size_t)n * KEY_BYTES, e));
+  at = vec->values;
+  for (int64_t i = 0; i < n; i++) {
+    put_text(r->keys[r->given + i], at);
+    at += KEY_BYTES;
+    vec->offsets[i + 1] = (int32_t)((i + 1) * KEY_BYTES);
+  }
+  out->n_rows = n;
+  return TARN_OK;
+}
+
 static tarn_status next(tn_merge_input *input, int64_t max_rows, tn_merge_rows *out,
                         tarn_error *e) {
   run *r = TN_CONTAINER_OF(input, run, input);
   r->given = r->at;
   r->at = r->n - r->at < max_rows ? r->n : r->at + max_rows;
   out->sequence = r->sequence;
-  return r->at > r->given ? fill(r, &fields[0], &out->keys, e) : TARN_OK;
+  if (r->at == r->given) {
+    return TARN_OK;
+  }
+  return has_text_keys ? fill_texts(r, &out->keys, e) : fill(r, &fields[0], &out->keys, e);
 }
 
 static tarn_status values(tn_merge_input *input, tn_batch *out, tarn_error *e) {
@@ -96,6 +129,7 @@ static int64_t merge_all(run *runs, int32_t n_runs) {
                         .out_fields = fields,
                         .out_columns = out_columns,
                         .n_out_columns = 2,
+                        .common_start = tn_slice_text(has_text_keys ? key_start : ""),
                         .engine = &tn_engine_deduplicate,
                         .batch_rows = 8192,
                         .input_rows = 8192};
@@ -130,8 +164,21 @@ int main(int argc, char **argv) {
   uint64_t seed = 1;
   int64_t n_in = 0, n_out = 0;
   double best = 1e9;
+  has_text_keys = argc > 5 && strcmp(argv[5], "string") == 0;
+  if (has_text_keys) {
+    char last[KEY_BYTES];
+    int common = 0;
+    fields[0].type = (tn_type){.root = TN_VARCHAR, .length = INT32_MAX};
+    put_text(0, key_start);
+    put_text(n_keys - 1, last);
+    while (common < KEY_BYTES && key_start[common] == last[common]) {
+      common++;
+    }
+    key_start[common] = '\0';
+  }
   if (n_runs < 1 || n_runs > 64) {
-    fprintf(stderr, "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES]]]]\n");
+    fprintf(stderr,
+            "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES [string]]]]]\n");
     return 2;
   }
   must(tarn_env_create(NULL, &env, &err));

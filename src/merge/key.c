@@ -154,18 +154,35 @@ static void copy_i64(const int64_t *values, int64_t n_rows, uint64_t *prefixes) 
   }
 }
 
-static void join_bytes(const tn_vec *vec, int64_t n_rows, int32_t room, uint64_t *prefixes) {
+/* The bytes of each value behind `start`. False: a value does not begin with start. */
+static bool join_bytes(const tn_vec *vec, int64_t n_rows, int32_t room, tn_slice start,
+                       uint64_t *prefixes) {
   column_view v = view_of(vec);
+  bool all_start_so = true;
   for (int64_t row = 0; row < n_rows; row++) {
     tn_slice s = bytes_at(&v, row);
     uint8_t raw[8] = {0};
-    memcpy(raw, s.data != NULL ? s.data : raw, s.len < 8 ? s.len : 8);
+    if (start.len > 0) {
+      if (!tn_slice_starts_with(s, start)) {
+        all_start_so = false;
+        continue;
+      }
+      s = tn_slice_of(s.data + start.len, s.len - start.len);
+    }
+    if (s.len >= 8) {
+      memcpy(raw, s.data, 8);
+    } else {
+      for (size_t i = 0; i < s.len; i++) {
+        raw[i] = s.data[i];
+      }
+    }
     prefixes[row] |= tn_load_be64(raw) >> (64 - room);
   }
+  return all_start_so;
 }
 
-tarn_status tn_key_prefixes(const tn_batch *batch, int32_t n_keys, uint64_t *prefixes,
-                            tarn_error *err) {
+tarn_status tn_key_prefixes(const tn_batch *batch, int32_t n_keys, tn_slice common_start,
+                            uint64_t *prefixes, tarn_error *err) {
   int32_t room = 64; /* bits that are free yet */
   const tn_vec *first = n_keys > 0 ? &batch->columns[0] : NULL;
   for (int32_t c = 0; c < n_keys; c++) {
@@ -183,7 +200,12 @@ tarn_status tn_key_prefixes(const tn_batch *batch, int32_t n_keys, uint64_t *pre
     const tn_vec *vec = &batch->columns[c];
     int32_t width = prefix_bits(vec->layout);
     if (width == 0) {
-      join_bytes(vec, batch->n_rows, room, prefixes);
+      tn_slice start = c == 0 ? common_start : tn_slice_of(NULL, 0);
+      if (!join_bytes(vec, batch->n_rows, room, start, prefixes)) {
+        return tn_fail(err, TARN_E_CORRUPT,
+                       "key column '%s' holds values outside of the key range of its files",
+                       batch->fields[c].name);
+      }
       break;
     }
     join_fixed(vec, batch->n_rows, width, room, prefixes);

@@ -11,10 +11,12 @@
 
 #include "column/datum.h"
 
-/* prefixes[0 .. n_rows) of the first n_keys columns of a batch (any encoding). CORRUPT: a null in
- * one of them. */
-TN_CHECKED tarn_status tn_key_prefixes(const tn_batch *batch, int32_t n_keys, uint64_t *prefixes,
-                                       tarn_error *err);
+/* prefixes[0 .. n_rows) of the first n_keys columns of a batch (any encoding). common_start: bytes
+ * that every value of the first column begins with, when that is a string or binary ("" if nothing
+ * is known): they tell nothing, so the prefix begins behind them. CORRUPT: a null in a key, a value
+ * that does not begin so. */
+TN_CHECKED tarn_status tn_key_prefixes(const tn_batch *batch, int32_t n_keys, tn_slice common_start,
+                                       uint64_t *prefixes, tarn_error *err);
 /* Do equal prefixes mean equal keys for these types (NOT NULL columns)? */
 bool tn_key_is_prefix_exact(const tn_field *fields, int32_t n_keys);
 /* Compare whole keys: row i of a with row j of b. */

@@ -113,6 +113,7 @@ typedef struct tn_merge_spec {
   int32_t n_keys;             /* the first n_keys of them are the key */
   int32_t n_sequence_fields;  /* the rest that orders (more columns may follow, for the output) */
   int32_t n_key_fields;       /* all columns of the key part */
+  tn_slice common_start;      /* of all values of the first key column; see tn_key_prefixes */
   bool sequence_descending;
   const tn_field *value_fields; /* columns that come late */
   int32_t n_value_fields;

@@ -179,7 +179,7 @@ static tarn_status next_source(tn_merger *m, run_state *r, tarn_error *err) {
       }
       s->prefix_capacity = s->rows.keys.n_rows;
     }
-    st = tn_key_prefixes(&s->rows.keys, m->spec.n_keys, s->prefixes, err);
+    st = tn_key_prefixes(&s->rows.keys, m->spec.n_keys, m->spec.common_start, s->prefixes, err);
     if (st != TARN_OK) {
       tn_error_context(err, st, "%s", s->rows.path != NULL ? s->rows.path : "merge input");
       goto done;

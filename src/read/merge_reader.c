@@ -317,6 +317,7 @@ static tarn_status open_merged_section(merge_reader *m, const tn_section *sectio
     return tn_oom(err);
   }
   m->n_runs = section->n_runs;
+  m->spec.common_start = tn_section_common_start(m->c->o.table->schema, section);
   TN_TRY_TO(done,
             tn_section_sequences_overlap(&m->scratch, m->split, section, &m->needs_sequence, err));
   /* Of each run about two batches are held; all of them may take a quarter of the budget. Of many

@@ -181,7 +181,8 @@ tarn_status tn_sections_make(tn_arena *arena, const tn_schema *schema, const tn_
     if (i > begin && (i == split->n_files || compare_keys(schema, files[i]->min, bound) > 0)) {
       TN_TRY(
           make_section(arena, schema, files + begin, i - begin, heap, &sections[n_sections], err));
-      n_sections++;
+      sections[n_sections].min = files[begin]->min;
+      sections[n_sections++].max = bound;
       begin = i;
       bound = NULL;
     }
@@ -192,6 +193,19 @@ tarn_status tn_sections_make(tn_arena *arena, const tn_schema *schema, const tn_
   *out = sections;
   *n_out = n_sections;
   return TARN_OK;
+}
+
+tn_slice tn_section_common_start(const tn_schema *schema, const tn_section *section) {
+  const tn_type *type = &schema->fields[schema->key_columns[0]].type;
+  tn_slice a = section->min[0].v.bytes, b = section->max[0].v.bytes;
+  size_t n = 0;
+  if (tn_type_layout(type) != TN_LAYOUT_BYTES) {
+    return tn_slice_of(NULL, 0);
+  }
+  while (n < a.len && n < b.len && a.data[n] == b.data[n]) {
+    n++;
+  }
+  return tn_slice_of(a.data, n);
 }
 
 /* ------------------------------------------------------------------ age */

@@ -22,7 +22,12 @@ typedef struct tn_sorted_run {
 typedef struct tn_section {
   tn_sorted_run *runs;
   int32_t n_runs;
+  const tn_datum *min, *max; /* key range of all files: a value for each key column */
 } tn_section;
+
+/* The bytes that every value of the first key column in the section begins with, when it is a
+ * string or binary: those that the ends of the range have in common. */
+tn_slice tn_section_common_start(const tn_schema *schema, const tn_section *section);
 
 /* In key order; everything in the arena. Errors: CORRUPT (keys that are none), NOMEM. */
 TN_CHECKED tarn_status tn_sections_make(tn_arena *arena, const tn_schema *schema,

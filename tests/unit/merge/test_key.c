@@ -34,6 +34,8 @@ static const struct type_case {
     {"BYTES NOT NULL", "[\"\",\"0\",\"00\",\"~\"]", false},
 };
 
+static const tn_slice none = {NULL, 0};
+
 static int sign(int v) {
   return (v > 0) - (v < 0);
 }
@@ -63,7 +65,7 @@ static void key_prefixes__keep_the_order_of_each_type(void **state) {
       }
       assert_int_equal(encode_vec(t.env, &flat, *e, &vec, &err), TARN_OK);
       tn_batch batch = batch_of(&field, 1, &vec);
-      assert_int_equal(tn_key_prefixes(&batch, 1, prefixes, &err), TARN_OK);
+      assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_OK);
       for (int64_t i = 0; i < vec.length; i++) {
         for (int64_t j = 0; j < vec.length; j++) {
           tn_datum a = tn_vec_datum(&vec, i), b = tn_vec_datum(&vec, j);
@@ -97,7 +99,7 @@ static void key_prefixes__take_every_nan_as_one_greatest_value(void **state) {
   must_build(&t, &field.type, "[0,0,0]", &vec);
   memcpy(vec.values, bits, sizeof(bits));
   tn_batch batch = batch_of(&field, 1, &vec);
-  assert_int_equal(tn_key_prefixes(&batch, 1, prefixes, &err), TARN_OK);
+  assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_OK);
   assert_true(prefixes[0] < prefixes[1]);
   assert_true(prefixes[1] == prefixes[2]);
   assert_int_equal(tn_key_compare(&batch, 1, &batch, 2, 1), 0);
@@ -148,7 +150,7 @@ static void key_prefixes__pack_as_many_columns_as_fit(void **state) {
       n++;
     }
     tn_batch batch = batch_of(fields, n, vecs);
-    assert_int_equal(tn_key_prefixes(&batch, n, prefixes, &err), TARN_OK);
+    assert_int_equal(tn_key_prefixes(&batch, n, none, prefixes, &err), TARN_OK);
     assert_int_equal(tn_key_is_prefix_exact(fields, n), joined[c].is_exact);
     for (int64_t i = 0; i + 1 < batch.n_rows; i++) {
       assert_true(prefixes[i] <= prefixes[i + 1]);
@@ -164,6 +166,27 @@ static void key_prefixes__pack_as_many_columns_as_fit(void **state) {
   }
 }
 
+static void key_prefixes__begin_behind_the_common_start(void **state) {
+  column_test t;
+  (void)state;
+  column_test_begin(&t);
+  tn_field field = {.id = 0, .name = "k", .type = *parse_type(&t, "STRING NOT NULL")};
+  uint64_t prefixes[3];
+  tarn_error err;
+  tn_vec vec;
+  must_build(&t, &field.type, "[\"customer-\",\"customer-1\",\"customer-2\"]", &vec);
+  tn_batch batch = batch_of(&field, 1, &vec);
+  assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("customer-"), prefixes, &err), TARN_OK);
+  assert_true(prefixes[0] < prefixes[1] && prefixes[1] < prefixes[2]);
+  assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_OK);
+  assert_true(prefixes[0] == prefixes[2]);
+  assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("customer-1"), prefixes, &err),
+                   TARN_E_CORRUPT);
+  assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("d"), prefixes, &err), TARN_E_CORRUPT);
+  tn_vec_reset(t.env, &vec);
+  column_test_end(&t);
+}
+
 static void key_prefixes__refuse_a_null(void **state) {
   column_test t;
   (void)state;
@@ -174,7 +197,7 @@ static void key_prefixes__refuse_a_null(void **state) {
   tn_vec vec;
   must_build(&t, &field.type, "[1,null]", &vec);
   tn_batch batch = batch_of(&field, 1, &vec);
-  assert_int_equal(tn_key_prefixes(&batch, 1, prefixes, &err), TARN_E_CORRUPT);
+  assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_E_CORRUPT);
   assert_non_null(strstr(err.message, "the_key"));
   tn_vec_reset(t.env, &vec);
   column_test_end(&t);
@@ -211,6 +234,7 @@ int main(void) {
       cmocka_unit_test(key_prefixes__keep_the_order_of_each_type),
       cmocka_unit_test(key_prefixes__take_every_nan_as_one_greatest_value),
       cmocka_unit_test(key_prefixes__pack_as_many_columns_as_fit),
+      cmocka_unit_test(key_prefixes__begin_behind_the_common_start),
       cmocka_unit_test(key_prefixes__refuse_a_null),
       cmocka_unit_test(key_compare_value__puts_nulls_first),
       cmocka_unit_test(key_has_order__tells_nested_types),

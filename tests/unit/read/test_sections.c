@@ -91,6 +91,41 @@ static void sections__refuse_keys_that_are_none(void **state) {
   rt_end(&t);
 }
 
+static const struct start_case {
+  const char *types, *ranges[4]; /* min and max of two files */
+  const char *start;
+} start_cases[] = {
+    {"STRING", {"order-100", "order-250", "order-199", "order-299"}, "order-"},
+    {"STRING", {"a", "a", "a", "a"}, "a"},
+    {"STRING", {"A", "b", "a", "c"}, ""},
+    {"STRING", {"ab", "abc", "ab", "abd"}, "ab"},
+    {"INT", {"256", "300", "257", "301"}, ""},
+};
+
+static void section_common_start__is_that_of_the_range(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof(start_cases) / sizeof(start_cases[0]); i++) {
+    const struct start_case *c = &start_cases[i];
+    read_test t;
+    tn_section *sections;
+    int32_t n;
+    char fields[64];
+    rt_begin(&t, 1);
+    sprintf(fields, "0 k %s NOT NULL", c->types);
+    tm_schema(&t.tm, 0, fields, "", "k", "bucket=1");
+    rt_open(&t, "");
+    add_files(&t, "1-2 1-2");
+    for (int f = 0; f < 2; f++) {
+      t.files[0][f].min_key = tm_row(&t.tm, c->types, c->ranges[2 * f]);
+      t.files[0][f].max_key = tm_row(&t.tm, c->types, c->ranges[2 * f + 1]);
+    }
+    OK(tn_sections_make(&t.tm.arena, t.table->schema, &t.splits[0], &sections, &n, err));
+    assert_int_equal(n, 1);
+    assert_true(tn_slice_is(tn_section_common_start(t.table->schema, &sections[0]), c->start));
+    rt_end(&t);
+  }
+}
+
 static void sections_rank__orders_by_level_sequence_time_and_place(void **state) {
   read_test t;
   int32_t *ranks;
@@ -160,6 +195,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sections__hold_what_overlaps),
       cmocka_unit_test(sections__refuse_keys_that_are_none),
+      cmocka_unit_test(section_common_start__is_that_of_the_range),
       cmocka_unit_test(sections_rank__orders_by_level_sequence_time_and_place),
       cmocka_unit_test(section_sequences__overlap_between_runs_alone),
   };
