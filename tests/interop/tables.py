@@ -263,6 +263,8 @@ class Table:
             if not bare.startswith(("STRING", "VARCHAR")):
                 return {"op": "is_not_null", "field": n}
             v = pick()
+            if not isinstance(v, str):  # written before the column became a STRING
+                v = str(v)
             return {"op": rng.choice(["starts_with", "ends_with", "contains"]), "field": n, "value": v[: rng.randint(0, 3)] or "a"}
         several = op in ("in", "not_in", "between")
         values = [pick() for _ in range(2 if op == "between" else rng.randint(1, 4) if several else 1)]
