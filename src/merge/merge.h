@@ -122,11 +122,11 @@ typedef struct tn_merge_spec {
   const tn_field *out_fields;
   const int32_t *out_columns;
   int32_t n_out_columns;
-  /* Rows that do not satisfy `filter` once merged are dropped (NULL: none are). Its columns, found
-   * likewise. */
+  /* Rows that do not satisfy `filter` once merged are dropped (NULL: none are). It tests columns of
+   * the key part, so that values of batches without a row that passes are not read. */
   const tn_pred *filter;
   const tn_field *filter_fields;
-  const int32_t *filter_columns;
+  const int32_t *filter_columns; /* indexes into key_fields */
   int32_t n_filter_columns;
   const tn_engine_ops *engine;
   bool ignore_delete;

@@ -1,74 +1,17 @@
-/* merger.c - the loser tree over runs, plans, and the gathering of output batches.
+/* merger.c - the loser tree over runs, and the plans that come out of it; life of a merger.
  *
- * One call of tn_merger_next: build a plan of at most batch_rows groups, let the engine pick, load
- * the values of the sources that have survivors, gather. What does not fit one output batch (bytes)
- * stays in `picked` for the next call.
+ * A plan of at most batch_rows groups is built row by row; whenever a source is used up, and at the
+ * end, the engine picks from the groups that are closed, and values are read of sources that have
+ * survivors. merger_output.c gathers what was picked.
  */
 #include <string.h>
 
 #include "base/bytes.h"
 #include "merge/key.h"
-#include "merge/loser_tree.h"
-#include "merge/merge.h"
+#include "merge/merger_parts.h"
 
 /* Wins in a row after which the leading run is searched for a stretch. */
 #define GALLOP_AFTER 24
-
-typedef struct source {
-  struct source *next_free;
-  tn_merge_rows rows;
-  uint64_t *prefixes; /* of the keys; capacity prefix_capacity */
-  int64_t prefix_capacity;
-  tn_batch values; /* valid when has_values */
-  bool has_values;
-  bool is_used; /* has a picked row in this plan */
-} source;
-
-typedef struct run_state {
-  const uint64_t *prefixes; /* the source's */
-  int64_t at, n_rows;       /* the head's row in the source, and its rows; equal: no head */
-  const uint8_t *alive;     /* the source's */
-  uint32_t source_index;
-  bool has_last;
-  source *source; /* NULL: at its end */
-  tn_merge_input *input;
-  uint64_t last_prefix; /* of the source before, if has_last */
-} run_state;
-
-struct tn_merger {
-  tarn_env *env;
-  tn_merge_spec spec;
-  bool is_exact; /* prefixes are whole keys */
-  bool has_started;
-  bool is_ended;
-
-  run_state *runs;
-  uint32_t n_runs, n_leaves;
-  uint32_t *waiting; /* runs whose sources are used up, while a group is open */
-  uint32_t n_waiting;
-  tn_loser_node *tree; /* n_leaves */
-
-  /* The plan under construction. The group that is open has the rows groups[n_groups] .. n_rows. */
-  source **sources;
-  const tn_merge_rows **source_rows;
-  uint32_t n_sources, sources_capacity;
-  tn_row_ref *rows;
-  int64_t n_rows, rows_capacity;
-  uint32_t *groups; /* batch_rows + 1 */
-  int64_t n_groups;
-  int64_t *picks; /* batch_rows */
-  int64_t n_picked_groups;
-
-  tn_row_ref *picked; /* survivors that are not given yet: picked_at .. n_picked */
-  int64_t n_picked, picked_at;
-  tn_row_ref *kept;    /* those of an output batch that satisfy the filter */
-  uint8_t *selected;   /* bitmap of an output batch */
-  const tn_vec **vecs; /* n_sources: one column of each source */
-  size_t max_bytes;    /* of strings in an output batch */
-  int64_t row_bytes;   /* of the widest column of the batch before, if has_row_bytes */
-  bool has_row_bytes;
-  source *free_sources;
-};
 
 void tn_merge_rows_reset(tarn_env *env, tn_merge_rows *rows) {
   tn_batch_reset(env, &rows->keys);
@@ -280,6 +223,41 @@ static TN_NOINLINE int64_t settle_group(const tn_merger *m, tn_row_ref *rows, in
   return m->spec.needs_lookup ? begin + drop_stale(m, rows + begin, end - begin) : end;
 }
 
+/* ------------------------------------------------------------------ picking */
+
+/* Clear the picks of n groups from `picks` on whose rows the filter drops. m->kept and m->selected
+ * have room for n. */
+static tarn_status filter_picks(tn_merger *m, int64_t *picks, int64_t n, tarn_error *err) {
+  tn_batch batch = {0};
+  int64_t n_rows = 0, row = 0;
+  tarn_status st;
+  for (int64_t g = 0; g < n; g++) {
+    if (picks[g] >= 0) {
+      m->kept[n_rows++] = m->rows[picks[g]];
+    }
+  }
+  if (n_rows == 0) {
+    return TARN_OK;
+  }
+  st = tn_merger_gather(m, m->spec.filter_fields, m->spec.filter_columns, m->spec.n_filter_columns,
+                        m->kept, n_rows, &batch, err);
+  if (st == TARN_E_LIMIT && n > 1) { /* two halves may fit */
+    TN_TRY(filter_picks(m, picks, n / 2, err));
+    return filter_picks(m, picks + n / 2, n - n / 2, err);
+  }
+  if (st == TARN_OK) {
+    memset(m->selected, 0xff, TN_BITMAP_BYTES(n_rows));
+    st = tn_pred_filter(m->env, m->spec.filter, &batch, m->selected, err);
+  }
+  for (int64_t g = 0; g < n && st == TARN_OK; g++) {
+    if (picks[g] >= 0 && !tn_bit_get(m->selected, row++)) {
+      picks[g] = -1;
+    }
+  }
+  tn_batch_reset(m->env, &batch);
+  return st;
+}
+
 /* Let the engine pick from the groups that were closed since it last did. */
 static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
   tn_merge_plan plan = {
@@ -301,11 +279,15 @@ static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
   for (uint32_t s = 0; s < m->n_sources; s++) {
     has_kinds |= m->source_rows[s]->kinds != NULL;
   }
-  for (int64_t g = 0; g < plan.n_groups; g++) {
-    if (has_kinds && picks[g] >= 0 && !m->spec.keeps_deletes &&
-        tn_row_kind_is_retract(tn_merge_kind(&plan, picks[g]))) {
+  for (int64_t g = 0; g < plan.n_groups && has_kinds && !m->spec.keeps_deletes; g++) {
+    if (picks[g] >= 0 && tn_row_kind_is_retract(tn_merge_kind(&plan, picks[g]))) {
       picks[g] = -1;
     }
+  }
+  if (m->spec.filter != NULL) {
+    TN_TRY(filter_picks(m, picks, plan.n_groups, err));
+  }
+  for (int64_t g = 0; g < plan.n_groups; g++) {
     if (picks[g] >= 0) {
       m->sources[m->rows[picks[g]].source]->is_used = true;
     }
@@ -572,9 +554,11 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
   return TARN_OK;
 }
 
-/* Build, pick, and have the values of what was picked: m->picked is filled. */
-static tarn_status plan_batch(tn_merger *m, tarn_error *err) {
+tarn_status tn_merger_plan(tn_merger *m, tarn_error *err) {
   int64_t n = 0;
+  if (!m->has_started) {
+    TN_TRY(start(m, err));
+  }
   begin_plan(m);
   TN_TRY(m->is_exact ? build_plan(m, true, err) : build_plan(m, false, err));
   TN_TRY(pick_groups(m, err));
@@ -591,197 +575,6 @@ static tarn_status plan_batch(tn_merger *m, tarn_error *err) {
   }
   m->n_picked = n;
   m->picked_at = 0;
-  return TARN_OK;
-}
-
-/* ------------------------------------------------------------------ output */
-
-/* m->vecs = one column of all sources: of the key part, or of the value part. Sources without
- * survivors have no values; a neighbour's stand in for them, since no row refers to them. */
-static void column_of_sources(tn_merger *m, int32_t column) {
-  const tn_vec *filler = NULL;
-  for (uint32_t i = 0; i < m->n_sources; i++) {
-    const source *s = m->sources[i];
-    m->vecs[i] = column >= 0     ? &s->rows.keys.columns[column]
-                 : s->has_values ? &s->values.columns[-1 - column]
-                                 : filler;
-    filler = m->vecs[i];
-  }
-  for (uint32_t i = m->n_sources; i-- > 0;) {
-    m->vecs[i] = m->vecs[i] != NULL ? m->vecs[i] : filler;
-    filler = m->vecs[i];
-  }
-}
-
-/* Are the rows one range of one source? */
-static bool is_range(const tn_row_ref *refs, int64_t n) {
-  if (refs[0].source != refs[n - 1].source || refs[n - 1].row - refs[0].row != n - 1) {
-    return false;
-  }
-  for (int64_t i = 1; i < n; i++) {
-    if (refs[i].source != refs[0].source) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* out = the rows refs of column `column`. */
-static tarn_status gather_column(tn_merger *m, int32_t column, const tn_type *type,
-                                 const tn_row_ref *refs, int64_t n, bool range, tn_vec *out,
-                                 tarn_error *err) {
-  column_of_sources(m, column);
-  if (range) {
-    const tn_vec *vec = m->vecs[refs[0].source];
-    if (vec->encoding != TN_VEC_FLAT || vec->length != n) {
-      return tn_vec_copy_range(m->env, vec, refs[0].row, n, out, err);
-    }
-    tn_vec_reset(m->env, out);
-    return tn_vec_share(m->env, vec, out, err);
-  }
-  return tn_vec_gather(m->env, type, m->vecs, (int32_t)m->n_sources, refs, n, out, err);
-}
-
-static tarn_status gather_batch(tn_merger *m, const tn_field *fields, const int32_t *columns,
-                                int32_t n_columns, const tn_row_ref *refs, int64_t n, tn_batch *out,
-                                tarn_error *err) {
-  bool range = n > 0 && is_range(refs, n);
-  tarn_status st;
-  TN_TRY(tn_batch_init(m->env, fields, n_columns, out, err));
-  for (int32_t c = 0; c < n_columns; c++) {
-    st = gather_column(m, columns[c], &fields[c].type, refs, n, range, &out->columns[c], err);
-    if (st != TARN_OK) {
-      tn_batch_reset(m->env, out);
-      return st;
-    }
-  }
-  out->n_rows = n;
-  out->first_position = -1;
-  return TARN_OK;
-}
-
-/* refs[0 .. *n) reduced to those that satisfy the filter, in m->kept. */
-static tarn_status filter_rows(tn_merger *m, const tn_row_ref **refs, int64_t *n, tarn_error *err) {
-  tn_batch batch = {0};
-  int64_t n_kept = 0;
-  tarn_status st;
-  TN_TRY(gather_batch(m, m->spec.filter_fields, m->spec.filter_columns, m->spec.n_filter_columns,
-                      *refs, *n, &batch, err));
-  memset(m->selected, 0xff, TN_BITMAP_BYTES(*n));
-  st = tn_pred_filter(m->env, m->spec.filter, &batch, m->selected, err);
-  for (int64_t i = 0; i < *n && st == TARN_OK; i++) {
-    m->kept[n_kept] = (*refs)[i];
-    n_kept += tn_bit_get(m->selected, i);
-  }
-  tn_batch_reset(m->env, &batch);
-  *refs = m->kept;
-  *n = n_kept;
-  return st;
-}
-
-static tarn_status gather_kinds(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_buffer **out,
-                                tarn_error *err) {
-  TN_TRY(tn_buffer_create(m->env, n > 0 ? (size_t)n : 1, out, err));
-  for (int64_t i = 0; i < n; i++) {
-    const int8_t *kinds = m->source_rows[refs[i].source]->kinds;
-    (*out)->data[i] = (uint8_t)(kinds != NULL ? kinds[refs[i].row] : (int8_t)TN_ROW_INSERT);
-  }
-  return TARN_OK;
-}
-
-static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
-                                 tn_buffer **kinds, tarn_error *err) {
-  tarn_status st;
-  if (m->spec.filter != NULL) {
-    TN_TRY(filter_rows(m, &refs, &n, err));
-    if (n == 0) {
-      return TARN_OK;
-    }
-  }
-  if (kinds != NULL) {
-    TN_TRY(gather_kinds(m, refs, n, kinds, err));
-  }
-  st = gather_batch(m, m->spec.out_fields, m->spec.out_columns, m->spec.n_out_columns, refs, n, out,
-                    err);
-  if (st != TARN_OK && kinds != NULL) {
-    tn_buffer_release(*kinds);
-    *kinds = NULL;
-  }
-  return st;
-}
-
-static bool has_variable_size(tn_layout layout) {
-  return layout == TN_LAYOUT_BYTES || layout == TN_LAYOUT_LIST || layout == TN_LAYOUT_STRUCT;
-}
-
-/* As many of the next picked rows as keep the strings and lists of an output batch below
- * max_bytes. Not counted while the batch before was far from that: counting costs a pass. */
-static int64_t rows_that_fit(tn_merger *m) {
-  const tn_row_ref *refs = m->picked + m->picked_at;
-  int64_t n = m->n_picked - m->picked_at;
-  if (m->has_row_bytes && m->row_bytes < (int64_t)m->max_bytes / (8 * n)) {
-    return n;
-  }
-  for (int32_t c = 0; c < m->spec.n_out_columns; c++) {
-    if (has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
-      column_of_sources(m, m->spec.out_columns[c]);
-      while (n > 1 && tn_vec_gather_bytes(m->vecs, refs, n) > (int64_t)m->max_bytes) {
-        n = (n + 1) / 2;
-      }
-    }
-  }
-  return n;
-}
-
-/* Remember the size of a batch's rows, of the widest column; what nests lists is unknown. */
-static void note_row_bytes(tn_merger *m, const tn_batch *batch) {
-  m->row_bytes = 0;
-  m->has_row_bytes = true;
-  for (int32_t c = 0; c < batch->n_columns; c++) {
-    const tn_vec *vec = &batch->columns[c];
-    if (vec->layout == TN_LAYOUT_BYTES && vec->offsets != NULL) {
-      int64_t bytes = vec->offsets[vec->length] / vec->length + 1;
-      m->row_bytes = bytes > m->row_bytes ? bytes : m->row_bytes;
-    } else if (has_variable_size(vec->layout)) {
-      m->has_row_bytes = false;
-    }
-  }
-}
-
-tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tarn_error *err) {
-  memset(out, 0, sizeof(*out));
-  if (kinds != NULL) {
-    *kinds = NULL;
-  }
-  if (!m->has_started) {
-    TN_TRY(start(m, err));
-  }
-  while (out->n_rows == 0) {
-    int64_t n;
-    tarn_status st;
-    TN_TRY(tn_cancel_check(m->spec.cancel, err));
-    if (m->picked_at == m->n_picked) {
-      if (m->is_ended) {
-        break;
-      }
-      TN_TRY(plan_batch(m, err));
-      continue;
-    }
-    n = rows_that_fit(m);
-    for (;;) {
-      st = gather_output(m, m->picked + m->picked_at, n, out, kinds, err);
-      if (st != TARN_E_LIMIT || n == 1) {
-        break;
-      }
-      n = (n + 1) / 2; /* nested columns, or a short budget: fewer rows may do */
-    }
-    TN_TRY(st);
-    m->picked_at += n;
-    if (out->n_rows > 0) {
-      note_row_bytes(m, out);
-    }
-  }
-  tn_error_reset(err);
   return TARN_OK;
 }
 

@@ -1,9 +1,9 @@
 /* merge_reader.c - splits that are merged: section after section, run against run.
  *
  * Columns of the key part, read first: the key (from the value columns of its name), user sequence
- * fields, and where they are needed _SEQUENCE_NUMBER and _VALUE_KIND. Every other column comes
- * late. Parts of the predicate that use the key alone are tested on the rows of every run: either
- * all rows of a key pass or none. The rest is tested on merged rows.
+ * fields, what the filter tests, and where they are needed _SEQUENCE_NUMBER and _VALUE_KIND. Every
+ * other column comes late. Parts of the predicate that use the key alone are tested on the rows of
+ * every run: either all rows of a key pass or none. The rest is tested on merged rows.
  *
  * Not needed: sequence numbers where the files of different runs have disjoint ranges of them; row
  * kinds of files without retractions, unless somebody wants to see them.
@@ -49,7 +49,7 @@ struct merge_reader {
 
   /* key_fields is followed by _SEQUENCE_NUMBER and _VALUE_KIND, as a shape wants them. */
   tn_field *key_fields[2][2];
-  int32_t n_key_fields;
+  int32_t n_key_fields, n_sequence_fields;
   tn_data_shape *shapes[2][2]; /* with sequence numbers? with kinds? made when needed */
   tn_field *value_fields, *filter_fields;
   int32_t n_value_fields, n_filter_fields;
@@ -203,9 +203,9 @@ static const tn_merge_input_ops run_ops = {run_next, run_values, run_free};
 
 /* The place of a column for the merger: in the key part, else in the value part. */
 static int32_t place_column(merge_reader *m, const tn_field *field) {
-  const tn_field *keys = m->key_fields[0][0];
-  int32_t at = tn_fields_find_id(keys, m->n_key_fields, field->id);
-  if (at >= 0) {
+  int32_t n = m->n_key_fields; /* key_fields has room for one more */
+  int32_t at = tn_fields_add(m->key_fields[0][0], &n, field);
+  if (n == m->n_key_fields) {
     return at;
   }
   return -1 - tn_fields_add(m->value_fields, &m->n_value_fields, field);
@@ -215,7 +215,8 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
   const tn_table *table = m->c->o.table;
   const tn_schema *schema = table->schema;
   const tn_table_facts *facts = &table->facts;
-  size_t n_max = (size_t)schema->n_key_columns + (size_t)facts->n_sequence_columns + 3;
+  size_t n_max = (size_t)schema->n_key_columns + (size_t)facts->n_sequence_columns +
+                 (size_t)schema->n_fields + 3;
   for (int32_t i = 0; i < 4; i++) {
     tn_field *fields = tn_arena_calloc(&m->arena, n_max, sizeof(*fields));
     int32_t n = 0;
@@ -229,6 +230,8 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
     for (int32_t k = 0; k < facts->n_sequence_columns; k++) {
       tn_fields_add(fields, &n, &schema->fields[facts->sequence_columns[k]]);
     }
+    m->n_sequence_fields = n - schema->n_key_columns;
+    tn_fields_add_tested(m->c, m->c->value_filter, fields, &n);
     m->n_key_fields = n;
     m->key_fields[i / 2][i % 2] = fields;
     if (i / 2 == 1) {
@@ -238,7 +241,7 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
       fields[n] = kind_field;
     }
   }
-  for (int32_t i = 0; i < m->n_key_fields; i++) {
+  for (int32_t i = 0; i < schema->n_key_columns + m->n_sequence_fields; i++) {
     if (!tn_key_has_order(&m->key_fields[0][0][i].type)) {
       return tn_fail(err, TARN_E_UNSUPPORTED,
                      "column '%s' of %s: a key or sequence field of a nested type",
@@ -273,7 +276,7 @@ static tarn_status lay_out_columns(merge_reader *m, tarn_error *err) {
   m->spec = (tn_merge_spec){
       .key_fields = m->key_fields[0][0],
       .n_keys = schema->n_key_columns,
-      .n_sequence_fields = m->n_key_fields - schema->n_key_columns,
+      .n_sequence_fields = m->n_sequence_fields,
       .n_key_fields = m->n_key_fields,
       .sequence_descending = c->o.table->facts.sequence_descending,
       .value_fields = m->value_fields,

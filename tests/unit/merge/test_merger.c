@@ -230,21 +230,24 @@ static void merger__takes_constant_sequence_numbers(void **state) {
   tarn_env_free(env);
 }
 
-static void merger__filters_merged_rows(void **state) {
+/* The filter tests the user sequence field here. */
+static void merger__filters_merged_rows_before_values_are_read(void **state) {
   tarn_env *env = make_env(0);
   merge_test m;
-  tn_datum literal = {.v.bytes = {(const uint8_t *)"b", 1}};
-  static const int32_t columns[] = {-1};
+  tn_datum literal = {.v.i64 = 5};
+  static const int32_t columns[] = {1};
+  test_run *run;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
-  m.spec.filter = tn_pred_leaf(&m.arena, TN_PRED_EQ, &m.value_fields[0], &literal, 1);
-  m.spec.filter_fields = m.value_fields;
+  merge_test_begin(&m, env, "INT", true);
+  m.spec.filter = tn_pred_leaf(&m.arena, TN_PRED_GE, &m.key_fields[1], &literal, 1);
+  m.spec.filter_fields = &m.key_fields[1];
   m.spec.filter_columns = columns;
   m.spec.n_filter_columns = 1;
   m.spec.batch_rows = 2;
-  add_run(&m, "1:0:+:b 2:1:+:b 3:2:+:x 4:2:+:x 5:2:+:b");
-  add_run(&m, "1:9:+:newer 6:9:+:b");
-  assert_merged(&m, true, "2=b+ | 5=b+ 6=b+");
+  run = add_run(&m, "1:0:+:a:1 2:1:+:b:9 3:2:+:c:2 | 4:2:+:d:- 5:3:+:e:1 | 6:4:+:f:5");
+  add_run(&m, "1:9:+:A:7 2:9:-:B:9 3:9:+:C:4 7:9:+:G:5");
+  assert_merged(&m, true, "1=A+ | 6=f+ | 7=G+");
+  assert_int_equal(run->n_values_calls, 1); /* of {6} */
   merge_test_end(&m);
   tarn_env_free(env);
 }
@@ -519,7 +522,7 @@ int main(void) {
       cmocka_unit_test(merger__reads_values_of_surviving_batches_only),
       cmocka_unit_test(merger__asks_for_values_once_over_several_outputs),
       cmocka_unit_test(merger__takes_constant_sequence_numbers),
-      cmocka_unit_test(merger__filters_merged_rows),
+      cmocka_unit_test(merger__filters_merged_rows_before_values_are_read),
       cmocka_unit_test(merger__ends_batches_before_they_grow_too_large),
       cmocka_unit_test(merger__hands_on_failures_of_inputs),
       cmocka_unit_test(merger__stops_when_cancelled),

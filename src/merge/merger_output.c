@@ -1,0 +1,168 @@
+/* merger_output.c - output batches of a merger: gathering, row kinds, sizes.
+ *
+ * What does not fit one batch (bytes) stays in m->picked for the next call.
+ */
+#include <string.h>
+
+#include "merge/merger_parts.h"
+
+/* m->vecs = one column of all sources: of the key part, or of the value part. Sources without
+ * survivors have no values; a neighbour's stand in for them, since no row refers to them. */
+static void column_of_sources(tn_merger *m, int32_t column) {
+  const tn_vec *filler = NULL;
+  for (uint32_t i = 0; i < m->n_sources; i++) {
+    const source *s = m->sources[i];
+    m->vecs[i] = column >= 0     ? &s->rows.keys.columns[column]
+                 : s->has_values ? &s->values.columns[-1 - column]
+                                 : filler;
+    filler = m->vecs[i];
+  }
+  for (uint32_t i = m->n_sources; i-- > 0;) {
+    m->vecs[i] = m->vecs[i] != NULL ? m->vecs[i] : filler;
+    filler = m->vecs[i];
+  }
+}
+
+/* Are the rows one range of one source? */
+static bool is_range(const tn_row_ref *refs, int64_t n) {
+  if (refs[0].source != refs[n - 1].source || refs[n - 1].row - refs[0].row != n - 1) {
+    return false;
+  }
+  for (int64_t i = 1; i < n; i++) {
+    if (refs[i].source != refs[0].source) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* out = the rows refs of column `column`. */
+static tarn_status gather_column(tn_merger *m, int32_t column, const tn_type *type,
+                                 const tn_row_ref *refs, int64_t n, bool range, tn_vec *out,
+                                 tarn_error *err) {
+  column_of_sources(m, column);
+  if (range) {
+    const tn_vec *vec = m->vecs[refs[0].source];
+    if (vec->encoding != TN_VEC_FLAT || vec->length != n) {
+      return tn_vec_copy_range(m->env, vec, refs[0].row, n, out, err);
+    }
+    tn_vec_reset(m->env, out);
+    return tn_vec_share(m->env, vec, out, err);
+  }
+  return tn_vec_gather(m->env, type, m->vecs, (int32_t)m->n_sources, refs, n, out, err);
+}
+
+tarn_status tn_merger_gather(tn_merger *m, const tn_field *fields, const int32_t *columns,
+                             int32_t n_columns, const tn_row_ref *refs, int64_t n, tn_batch *out,
+                             tarn_error *err) {
+  bool range = n > 0 && is_range(refs, n);
+  tarn_status st;
+  TN_TRY(tn_batch_init(m->env, fields, n_columns, out, err));
+  for (int32_t c = 0; c < n_columns; c++) {
+    st = gather_column(m, columns[c], &fields[c].type, refs, n, range, &out->columns[c], err);
+    if (st != TARN_OK) {
+      tn_batch_reset(m->env, out);
+      return st;
+    }
+  }
+  out->n_rows = n;
+  out->first_position = -1;
+  return TARN_OK;
+}
+
+static tarn_status gather_kinds(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_buffer **out,
+                                tarn_error *err) {
+  TN_TRY(tn_buffer_create(m->env, n > 0 ? (size_t)n : 1, out, err));
+  for (int64_t i = 0; i < n; i++) {
+    const int8_t *kinds = m->source_rows[refs[i].source]->kinds;
+    (*out)->data[i] = (uint8_t)(kinds != NULL ? kinds[refs[i].row] : (int8_t)TN_ROW_INSERT);
+  }
+  return TARN_OK;
+}
+
+static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
+                                 tn_buffer **kinds, tarn_error *err) {
+  tarn_status st;
+  if (kinds != NULL) {
+    TN_TRY(gather_kinds(m, refs, n, kinds, err));
+  }
+  st = tn_merger_gather(m, m->spec.out_fields, m->spec.out_columns, m->spec.n_out_columns, refs, n,
+                        out, err);
+  if (st != TARN_OK && kinds != NULL) {
+    tn_buffer_release(*kinds);
+    *kinds = NULL;
+  }
+  return st;
+}
+
+static bool has_variable_size(tn_layout layout) {
+  return layout == TN_LAYOUT_BYTES || layout == TN_LAYOUT_LIST || layout == TN_LAYOUT_STRUCT;
+}
+
+/* As many of the next picked rows as keep the strings and lists of an output batch below
+ * max_bytes. Not counted while the batch before was far from that: counting costs a pass. */
+static int64_t rows_that_fit(tn_merger *m) {
+  const tn_row_ref *refs = m->picked + m->picked_at;
+  int64_t n = m->n_picked - m->picked_at;
+  if (m->has_row_bytes && m->row_bytes < (int64_t)m->max_bytes / (8 * n)) {
+    return n;
+  }
+  for (int32_t c = 0; c < m->spec.n_out_columns; c++) {
+    if (has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
+      column_of_sources(m, m->spec.out_columns[c]);
+      while (n > 1 && tn_vec_gather_bytes(m->vecs, refs, n) > (int64_t)m->max_bytes) {
+        n = (n + 1) / 2;
+      }
+    }
+  }
+  return n;
+}
+
+/* Remember the size of a batch's rows, of the widest column; what nests lists is unknown. */
+static void note_row_bytes(tn_merger *m, const tn_batch *batch) {
+  m->row_bytes = 0;
+  m->has_row_bytes = true;
+  for (int32_t c = 0; c < batch->n_columns; c++) {
+    const tn_vec *vec = &batch->columns[c];
+    if (vec->layout == TN_LAYOUT_BYTES && vec->offsets != NULL) {
+      int64_t bytes = vec->offsets[vec->length] / vec->length + 1;
+      m->row_bytes = bytes > m->row_bytes ? bytes : m->row_bytes;
+    } else if (has_variable_size(vec->layout)) {
+      m->has_row_bytes = false;
+    }
+  }
+}
+
+tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tarn_error *err) {
+  memset(out, 0, sizeof(*out));
+  if (kinds != NULL) {
+    *kinds = NULL;
+  }
+  while (out->n_rows == 0) {
+    int64_t n;
+    tarn_status st;
+    TN_TRY(tn_cancel_check(m->spec.cancel, err));
+    if (m->picked_at == m->n_picked) {
+      if (m->is_ended) {
+        break;
+      }
+      TN_TRY(tn_merger_plan(m, err));
+      continue;
+    }
+    n = rows_that_fit(m);
+    for (;;) {
+      st = gather_output(m, m->picked + m->picked_at, n, out, kinds, err);
+      if (st != TARN_E_LIMIT || n == 1) {
+        break;
+      }
+      n = (n + 1) / 2; /* nested columns, or a short budget: fewer rows may do */
+    }
+    TN_TRY(st);
+    m->picked_at += n;
+    if (out->n_rows > 0) {
+      note_row_bytes(m, out);
+    }
+  }
+  tn_error_reset(err);
+  return TARN_OK;
+}

@@ -1,0 +1,77 @@
+/* merger_parts.h - what the files of the merger share. Internal to merge/. */
+#ifndef TN_MERGE_MERGER_PARTS_H
+#define TN_MERGE_MERGER_PARTS_H
+
+#include "merge/loser_tree.h"
+#include "merge/merge.h"
+
+/* A batch of one run; see merge.h. */
+typedef struct source {
+  struct source *next_free;
+  tn_merge_rows rows;
+  uint64_t *prefixes; /* of the keys; capacity prefix_capacity */
+  int64_t prefix_capacity;
+  tn_batch values; /* valid when has_values */
+  bool has_values;
+  bool is_used; /* has a picked row in this plan */
+} source;
+
+typedef struct run_state {
+  const uint64_t *prefixes; /* the source's */
+  int64_t at, n_rows;       /* the head's row in the source, and its rows; equal: no head */
+  const uint8_t *alive;     /* the source's */
+  uint32_t source_index;
+  bool has_last;
+  source *source; /* NULL: at its end */
+  tn_merge_input *input;
+  uint64_t last_prefix; /* of the source before, if has_last */
+} run_state;
+
+struct tn_merger {
+  tarn_env *env;
+  tn_merge_spec spec;
+  bool is_exact; /* prefixes are whole keys */
+  bool has_started;
+  bool is_ended;
+
+  run_state *runs;
+  uint32_t n_runs, n_leaves;
+  uint32_t *waiting; /* runs whose sources are used up, while a group is open */
+  uint32_t n_waiting;
+  tn_loser_node *tree; /* n_leaves */
+
+  /* The plan under construction. The group that is open has the rows groups[n_groups] .. n_rows. */
+  source **sources;
+  const tn_merge_rows **source_rows;
+  uint32_t n_sources, sources_capacity;
+  tn_row_ref *rows;
+  int64_t n_rows, rows_capacity;
+  uint32_t *groups; /* batch_rows + 1 */
+  int64_t n_groups;
+  int64_t *picks; /* batch_rows */
+  int64_t n_picked_groups;
+
+  tn_row_ref *picked; /* survivors that are not given yet: picked_at .. n_picked */
+  int64_t n_picked, picked_at;
+  tn_row_ref *kept;    /* scratch of the filter */
+  uint8_t *selected;   /* likewise, a bitmap */
+  const tn_vec **vecs; /* n_sources: one column of each source */
+  size_t max_bytes;    /* of strings in an output batch */
+  int64_t row_bytes;   /* of the widest column of the batch before, if has_row_bytes */
+  bool has_row_bytes;
+  source *free_sources;
+};
+
+/* Build a plan, let the engine pick and the filter drop, and have the values of what is left:
+ * m->picked is filled. (merger.c) */
+TN_CHECKED tarn_status tn_merger_plan(tn_merger *m, tarn_error *err);
+
+/* out = n rows of the sources, as these columns (as in tn_merge_spec.out_columns).
+ * (merger_output.c)
+ */
+TN_CHECKED tarn_status tn_merger_gather(tn_merger *m, const tn_field *fields,
+                                        const int32_t *columns, int32_t n_columns,
+                                        const tn_row_ref *refs, int64_t n, tn_batch *out,
+                                        tarn_error *err);
+
+#endif
