@@ -24,7 +24,8 @@
 #include "read/joiner.h"
 #include "read/split_reader.h"
 
-#define QUEUE 4 /* batches that a unit may be ahead */
+#define QUEUE 4                  /* batches that a unit may be ahead */
+#define MAX_BATCH_ROWS (1 << 18) /* whatever is asked for: smaller batches are always right */
 
 typedef struct unit {
   tn_task task;
@@ -430,7 +431,7 @@ static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read
               : facts->merge_engine == TN_ENGINE_FIRST_ROW   ? &tn_engine_first_row
                                                              : NULL;
   c->batch_rows = o->batch_rows > 0 ? o->batch_rows : TN_READ_BATCH_ROWS;
-  c->batch_rows = c->batch_rows < INT32_MAX / 64 ? c->batch_rows : INT32_MAX / 64;
+  c->batch_rows = c->batch_rows < MAX_BATCH_ROWS ? c->batch_rows : MAX_BATCH_ROWS;
   if (o->predicate == NULL && o->limit > 0 && o->limit < c->batch_rows) {
     c->batch_rows = o->limit;
   }
@@ -484,7 +485,7 @@ static int64_t guess_bytes(const tn_read *read, const unit *u) {
   int64_t sum = most;
   for (int32_t i = 0; i < u->n_files && is_merged; i++) {
     int64_t size = u->split->files[i].file_size;
-    sum += size < most / 4 ? size * 4 : most;
+    sum += size < 0 ? 0 : size < most / 4 ? size * 4 : most;
   }
   return sum;
 }

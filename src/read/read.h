@@ -21,7 +21,7 @@ typedef struct tn_read_options {
   bool with_row_kind;       /* a first column _row_kind (int8); retractions are kept then only if
                                keeps_deletes */
   bool keeps_deletes;
-  int64_t batch_rows; /* 0: 8192 */
+  int64_t batch_rows; /* the most rows of a batch; 0: 8192. At most 262144 are given */
   const tarn_cancel *cancel;
 } tn_read_options;
 
@@ -32,7 +32,10 @@ typedef struct tn_read tn_read;
 TN_CHECKED tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
                                       const tn_split *const *splits, int32_t n_splits,
                                       tn_read **out, tarn_error *err);
-/* The next batch, flat; n_rows == 0: the end. After a failure every call fails alike. */
+/* The next batch, flat; n_rows == 0: the end. After a failure every call fails alike. Types
+ * and fields of a batch are those of the options and, for _row_kind, of the read: it is given up
+ * before them. Errors: NOT_FOUND (a file is gone), CORRUPT, INVALID (a value that cannot be cast;
+ * retractions in a first-row table), UNSUPPORTED (file formats), CANCELLED, LIMIT, IO, NOMEM. */
 TN_CHECKED tarn_status tn_read_next(tn_read *read, tn_batch *out, tarn_error *err);
 void tn_read_free(tn_read *read); /* waits for what works ahead */
 

@@ -101,7 +101,8 @@ int64_t tn_file_batch_rows(const tn_read_context *c, const tn_data_file *file, i
     by_type += guessed_bytes(&c->o.fields[i].type, 0);
   }
   /* Data seldom shrinks to less than a quarter when it consists of large values. */
-  by_size = file->row_count > 0 ? file->file_size / file->row_count * 4 : 0;
+  by_size = file->row_count > 0 && file->file_size > 0 ? file->file_size / file->row_count : 0;
+  by_size = by_size < max_bytes ? by_size * 4 : max_bytes;
   rows = max_bytes / (by_type > by_size ? by_type : by_size);
   rows = rows < TN_LEAST_ROWS ? TN_LEAST_ROWS : rows;
   return rows < max_rows ? rows : max_rows;
