@@ -759,8 +759,26 @@ static void make_merged(read_test *t, tarn_env *env) {
   t->o.batch_rows = 2;
 }
 
+/* 1,000 rows in four row groups; a filter that statistics cannot answer alone. */
+static void make_parquet(read_test *t, tarn_env *env) {
+  char *path = tn_test_path(TARN_SOURCE_DIR, "tests/unit/datafile/data/paged.parquet");
+  size_t n;
+  uint8_t *bytes = tn_test_read_file(path, &n);
+  rt_begin_in(t, env);
+  tm_schema(&t->tm, 0, "0 a INT|1 b STRING", "", "", "");
+  rt_open(t, "");
+  OK(tn_storage_memory_put(t->tm.storage, B "/paged.parquet", tn_slice_of(bytes, n), err));
+  rt_split(t, true);
+  rt_add(t, tm_entry("paged.parquet", 1000).file);
+  rt_delete(t, "0,5,999");
+  t->o.predicate = tm_where(&t->tm, t->table, "a < 10 OR a >= 995");
+  free(bytes);
+  free(path);
+}
+
 static void read__survives_failing_allocations(void **state) {
   (void)state;
+  assert_true(fail_each_allocation(make_parquet, 12) > 50);
   assert_true(fail_each_allocation(make_raw, 3) > 50);
   assert_true(fail_each_allocation(make_merged, 5) > 100);
 }
