@@ -140,10 +140,15 @@ void cli_grid_print(cli_grid *grid, cli_text *out) {
   }
   for (size_t i = 0; grid->n_columns > 0 && i + grid->n_columns <= grid->n_cells;
        i += grid->n_columns) {
+    size_t begin = out->len;
     cli_text_puts(out, grid->indent);
     for (size_t j = 0; j < grid->n_columns; j++) {
       cli_text_fill(out, ' ', j > 0 ? GAP : 0);
       print_cell(grid, &grid->cells[i + j], j, cap, out);
+    }
+    while (grid->cells[i + grid->n_columns - 1].width == 0 && out->len > begin &&
+           out->data[out->len - 1] == ' ') {
+      out->len--; /* nothing stands there */
     }
     cli_text_char(out, '\n');
   }

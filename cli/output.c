@@ -35,15 +35,17 @@ bool cli_output_flush(cli_output *out) {
     out->before_write(out->before_write_ctx);
   }
   while (left > 0 && out->state == CLI_OUTPUT_FINE) {
-    ssize_t n = write(out->fd, at, left);
-    if (n >= 0) {
+    ssize_t n;
+    if (cli_signals_interrupted()) { /* begin no write that may wait */
+      out->state = CLI_OUTPUT_INTERRUPTED;
+      break;
+    }
+    n = write(out->fd, at, left);
+    if (n >= 0) { /* all, or what was written when a signal came */
       at += n;
       left -= (size_t)n;
-      out->has_written = true;
     } else if (errno != EINTR) {
       note_error(out, errno);
-    } else if (cli_signals_interrupted()) {
-      out->state = CLI_OUTPUT_INTERRUPTED;
     }
   }
   out->pending.len = 0;

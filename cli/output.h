@@ -21,7 +21,6 @@ typedef struct cli_output {
   cli_text pending;
   int fd;
   bool is_terminal;
-  bool has_written; /* something left already */
   int os_errno;
   cli_output_state state;          /* once not FINE, it stays so and nothing is written */
   void (*before_write)(void *ctx); /* NULL, or called before each write (it clears the progress) */

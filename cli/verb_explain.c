@@ -39,6 +39,7 @@ static void add_hidden(cli_text *out, const cli_json *plan, const char *files_ke
 static void add_summary(cli_text *out, const cli_json *plan) {
   int64_t snapshot = cli_json_int(plan, 0, "snapshot"), splits = cli_json_int(plan, 0, "splits");
   int64_t raw = cli_json_int(plan, 0, "raw_splits");
+  int64_t pruned = cli_json_int(plan, 0, "files_pruned");
   char kind[32];
   cli_json_copy(plan, 0, "commit_kind", kind, sizeof(kind));
   if (snapshot == 0) {
@@ -52,16 +53,16 @@ static void add_summary(cli_text *out, const cli_json *plan) {
   cli_text_puts(out, " read of ");
   cli_text_int(out, cli_json_int(plan, 0, "manifests_total"));
   cli_text_puts(out, "\nfiles      ");
-  add_count(out, cli_json_int(plan, 0, "files"), "file");
-  cli_text_puts(out, " to read, ");
-  add_bytes(out, cli_json_int(plan, 0, "bytes"));
-  cli_text_puts(out, "; ");
-  cli_text_int(out, cli_json_int(plan, 0, "files_pruned"));
-  cli_text_puts(out, " of the ");
+  cli_text_int(out, cli_json_int(plan, 0, "files"));
+  cli_text_puts(out, " to read of the ");
   cli_text_int(out, cli_json_int(plan, 0, "files_total"));
-  cli_text_puts(out,
-                " in those manifests pruned by partition, bucket, key or statistics\nrows       "
-                "at most ");
+  cli_text_puts(out, " in those manifests, ");
+  add_bytes(out, cli_json_int(plan, 0, "bytes"));
+  if (pruned > 0) {
+    cli_text_printf(out, "; %lld pruned by partition, bucket, key or statistics",
+                    (long long)pruned);
+  }
+  cli_text_puts(out, "\nrows       at most ");
   cli_text_int(out, cli_json_int(plan, 0, "rows"));
   cli_text_puts(out, "\nsplits     ");
   cli_text_int(out, splits);

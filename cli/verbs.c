@@ -4,64 +4,68 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FLAG CLI_VALUE_NONE, NULL, NULL
+#define FLAG(name, letter, doc) {name, letter, CLI_VALUE_NONE, NULL, NULL, NULL, doc}
+#define VALUE(name, letter, kind, value, doc) {name, letter, kind, value, NULL, NULL, doc}
+#define CHOICE(name, letter, value, choices, to_come, doc) \
+  {name, letter, CLI_VALUE_CHOICE, value, choices, to_come, doc}
 
 const cli_option cli_options[CLI_N_OPTIONS] = {
-    [OPT_WAREHOUSE] = {"warehouse", 'W', CLI_VALUE_FOLDER, "DIR", NULL,
-                       "the warehouse, a folder or a file: URI; else $TARN_WAREHOUSE, else the "
-                       "configuration file"},
-    [OPT_CONFIG] = {"config", 'c', CLI_VALUE_FILE, "FILE", NULL,
-                    "configuration file with lines 'key: value' (warehouse, metastore); else "
-                    "./paimon.yaml"},
-    [OPT_OPTION] = {"option", 'o', CLI_VALUE_TABLE_OPTION, "KEY=VALUE", NULL,
-                    "a table option for this command only; may be repeated. 'tarn help options' "
-                    "lists them"},
-    [OPT_FORMAT] = {"format", 'f', CLI_VALUE_CHOICE, "FORMAT", "table jsonl json csv arrow",
-                    "how to print: table, jsonl, json, csv or arrow (an IPC stream); else table on "
-                    "a terminal and jsonl in a pipe",
-                    "parquet"},
-    [OPT_HEADER] = {"header", 0, FLAG, "csv begins with the names of the columns (so it does)"},
-    [OPT_NO_HEADER] = {"no-header", 0, FLAG, "csv and table without the names of the columns"},
-    [OPT_NULL] = {"null", 0, CLI_VALUE_TEXT, "TEXT", NULL,
-                  "how csv and table show NULL; else nothing in csv, NULL in a table"},
-    [OPT_THREADS] = {"threads", 0, CLI_VALUE_TEXT, "N", NULL,
-                     "how many threads may work, 1 to 256; else one for each core"},
-    [OPT_MEMORY] = {"memory", 0, CLI_VALUE_TEXT, "SIZE", NULL,
-                    "memory that reading may hold, such as 1gb; else 256mb"},
-    [OPT_TIME_ZONE] = {"time-zone", 0, CLI_VALUE_TEXT, "ZONE", NULL,
-                       "zone of local times, such as Europe/Berlin or +08:00; else $TZ, else UTC"},
-    [OPT_QUIET] = {"quiet", 'q', FLAG, "no progress, notes or warnings"},
-    [OPT_VERBOSE] = {"verbose", 'v', FLAG,
-                     "tell more: the log on standard error; explain lists "
-                     "files"},
-    [OPT_LOG_FORMAT] = {"log-format", 0, CLI_VALUE_CHOICE, "FORMAT", "text json",
-                        "messages on standard error as text or as JSON lines"},
-    [OPT_NO_COLOR] = {"no-color", 0, FLAG, "no colours on a terminal (as with $NO_COLOR)"},
-    [OPT_HELP] = {"help", 'h', FLAG, "help about the command"},
-    [OPT_VERSION] = {"version", 0, FLAG, "the version"},
-    [OPT_SELECT] = {"select", 's', CLI_VALUE_TEXT, "A,B", NULL,
-                    "these columns in this order; r.x takes a field of a ROW, \"a,b\" quotes"},
-    [OPT_WHERE] = {"where", 'w', CLI_VALUE_TEXT, "SQL", NULL,
-                   "only rows that satisfy this, such as \"a >= 3 AND name LIKE 'x%'\""},
-    [OPT_LIMIT] = {"limit", 'l', CLI_VALUE_TEXT, "N", NULL,
-                   "at most N rows; else all of them, but 100 on a terminal"},
-    [OPT_COUNT] = {"count", 0, FLAG, "only the number of rows"},
-    [OPT_ROW_KIND] = {"row-kind", 0, FLAG, "a first column _row_kind: +I, -U, +U or -D"},
-    [OPT_ROW_KIND_NAME] = {"row-kind-name", 0, CLI_VALUE_TEXT, "NAME", NULL,
-                           "another name for that column, where the table has one of its name"},
-    [OPT_SNAPSHOT] = {"snapshot", 0, CLI_VALUE_TEXT, "N", NULL,
-                      "the table as of snapshot N (scan.snapshot-id)"},
-    [OPT_TAG] = {"tag", 0, CLI_VALUE_TEXT, "NAME", NULL, "the table as of a tag (scan.tag-name)"},
-    [OPT_AS_OF] = {"as-of", 0, CLI_VALUE_TEXT, "TIME", NULL,
-                   "the table as of a time: 2024-05-01, '2024-05-01 12:30:00', with Z or +02:00, "
-                   "or milliseconds since 1970 (scan.timestamp)"},
-    [OPT_BRANCH] = {"branch", 0, CLI_VALUE_TEXT, "NAME", NULL,
-                    "a branch of the table, as DB.TABLE$branch_NAME"},
-    [OPT_PATTERN] = {"pattern", 'p', CLI_VALUE_TEXT, "PATTERN", NULL,
-                     "only partitions like this, such as 'day=2024-05*'; * and % stand for "
-                     "anything"},
-    [OPT_ROWS] = {"rows", 0, FLAG, "the rows of the file rather than facts about it"},
-    [OPT_MAN] = {"man", 0, FLAG, "the man page, as roff"},
+    [OPT_WAREHOUSE] = VALUE("warehouse", 'W', CLI_VALUE_FOLDER, "DIR",
+                            "the warehouse, a folder or a file: URI; else $TARN_WAREHOUSE, else "
+                            "the configuration file"),
+    [OPT_CONFIG] = VALUE("config", 'c', CLI_VALUE_FILE, "FILE",
+                         "configuration file with lines 'key: value' (warehouse, metastore); else "
+                         "./paimon.yaml"),
+    [OPT_OPTION] = VALUE("option", 'o', CLI_VALUE_TABLE_OPTION, "KEY=VALUE",
+                         "a table option for this command only; may be repeated. 'tarn help "
+                         "options' lists them"),
+    [OPT_FORMAT] = CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow", "parquet",
+                          "how to print: table, jsonl, json, csv or arrow (an IPC stream); else "
+                          "table on a terminal and jsonl in a pipe"),
+    [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
+    [OPT_NO_HEADER] = FLAG("no-header", 0, "csv and table without the names of the columns"),
+    [OPT_NULL] = VALUE("null", 0, CLI_VALUE_TEXT, "TEXT",
+                       "how csv and table show NULL; else nothing in csv, NULL in a table"),
+    [OPT_THREADS] = VALUE("threads", 0, CLI_VALUE_TEXT, "N",
+                          "how many threads may work, 1 to 256; else one for each core"),
+    [OPT_MEMORY] = VALUE("memory", 0, CLI_VALUE_TEXT, "SIZE",
+                         "memory that reading may hold, such as 1gb; else 256mb"),
+    [OPT_TIME_ZONE] = VALUE("time-zone", 0, CLI_VALUE_TEXT, "ZONE",
+                            "zone of local times, such as Europe/Berlin or +08:00; else $TZ, else "
+                            "UTC"),
+    [OPT_QUIET] = FLAG("quiet", 'q', "no progress, notes or warnings"),
+    [OPT_VERBOSE] = FLAG("verbose", 'v',
+                         "tell more: the log on standard error; explain lists "
+                         "files"),
+    [OPT_LOG_FORMAT] = CHOICE("log-format", 0, "FORMAT", "text json", NULL,
+                              "messages on standard error as text or as JSON lines"),
+    [OPT_NO_COLOR] = FLAG("no-color", 0, "no colours on a terminal (as with $NO_COLOR)"),
+    [OPT_HELP] = FLAG("help", 'h', "help about the command"),
+    [OPT_VERSION] = FLAG("version", 0, "the version"),
+    [OPT_SELECT] = VALUE("select", 's', CLI_VALUE_TEXT, "A,B",
+                         "these columns in this order; r.x takes a field of a ROW, \"a,b\" quotes"),
+    [OPT_WHERE] = VALUE("where", 'w', CLI_VALUE_TEXT, "SQL",
+                        "only rows that satisfy this, such as \"a >= 3 AND name LIKE 'x%'\""),
+    [OPT_LIMIT] = VALUE("limit", 'l', CLI_VALUE_TEXT, "N",
+                        "at most N rows; else all of them, but 100 on a terminal"),
+    [OPT_COUNT] = FLAG("count", 0, "only the number of rows"),
+    [OPT_ROW_KIND] = FLAG("row-kind", 0, "a first column _row_kind: +I, -U, +U or -D"),
+    [OPT_ROW_KIND_NAME] = VALUE("row-kind-name", 0, CLI_VALUE_TEXT, "NAME",
+                                "the same under another name, for tables with a column of that "
+                                "one"),
+    [OPT_SNAPSHOT] =
+        VALUE("snapshot", 0, CLI_VALUE_TEXT, "N", "the table as of snapshot N (scan.snapshot-id)"),
+    [OPT_TAG] = VALUE("tag", 0, CLI_VALUE_TEXT, "NAME", "the table as of a tag (scan.tag-name)"),
+    [OPT_AS_OF] = VALUE("as-of", 0, CLI_VALUE_TEXT, "TIME",
+                        "the table as of a time: 2024-05-01, '2024-05-01 12:30:00', with Z or "
+                        "+02:00, or milliseconds since 1970 (scan.timestamp)"),
+    [OPT_BRANCH] = VALUE("branch", 0, CLI_VALUE_TEXT, "NAME",
+                         "a branch of the table, as DB.TABLE$branch_NAME"),
+    [OPT_PATTERN] = VALUE("pattern", 'p', CLI_VALUE_TEXT, "PATTERN",
+                          "only partitions like this, such as 'day=2024-05*'; * and % stand for "
+                          "anything"),
+    [OPT_ROWS] = FLAG("rows", 0, "the rows of the file rather than facts about it"),
+    [OPT_MAN] = FLAG("man", 0, "the man page, as roff"),
 };
 
 const uint64_t cli_common_options =

@@ -61,10 +61,10 @@ typedef struct cli_option {
   const char *name; /* without the dashes */
   char letter;      /* 0: none */
   cli_value_kind kind;
-  const char *value;   /* what help calls the value: "NAME" */
-  const char *choices; /* separated by blanks; NULL unless kind is CHOICE */
-  const char *doc;
+  const char *value;           /* what help calls the value: "NAME" */
+  const char *choices;         /* separated by blanks; NULL unless kind is CHOICE */
   const char *choices_to_come; /* refused by name; NULL: none */
+  const char *doc;
 } cli_option;
 
 extern const cli_option cli_options[CLI_N_OPTIONS];

@@ -57,7 +57,7 @@ static void json_outline__is_for_people(void **state) {
       {"{\"keys\":[\"a\",\"b\"],\"none\":[],\"also\":{}}", "keys: a, b\nnone: -\nalso: -\n"},
       {"{\"options\":{\"bucket\":\"1\"}}", "options:\n  bucket: 1\n"},
       {"{\"fields\":[{\"id\":0,\"name\":\"a\"},{\"id\":10,\"name\":\"bcd\",\"doc\":\"x\"}]}",
-       "fields:\n  id  name  doc\n   0  a     \n  10  bcd   x\n"},
+       "fields:\n  id  name  doc\n   0  a\n  10  bcd   x\n"},
       {"{\"groups\":[{\"a\":1,\"in\":[{\"b\":2}]}]}",
        "groups:\n  -\n    a: 1\n    in:\n      b\n      2\n"},
       {"{\"a\\nb\":\"c\\u001b[1m\"}", "a\\nb: c\\x1b[1m\n"},
