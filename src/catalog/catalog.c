@@ -227,8 +227,13 @@ static tarn_status explain_missing(tarn_env *env, tn_catalog *catalog, const tn_
                    "%s is not a Paimon table: it has no schema/schema-N file", place->path);
   }
   TN_TRY(tn_catalog_tables(catalog, name->database, arena, &names, &n_names, err));
-  return not_found("table", name->table, tn_arena_printf(arena, "database '%s'", name->database),
-                   names, n_names, err);
+  for (int32_t i = 0; i < n_names; i++) {
+    names[i] = tn_arena_printf(arena, "%s.%s", name->database, names[i]);
+    if (names[i] == NULL) {
+      return tn_oom(err);
+    }
+  }
+  return not_found("table", place->full_name, catalog->warehouse, names, n_names, err);
 }
 
 /* The dynamic option `branch` of a table opened as main: snapshots and files of the branch under
