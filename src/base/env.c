@@ -75,9 +75,11 @@ void tarn_env_free(tarn_env *env) {
     tn_mem mem = env->mem;
     tn_pool_free(env->pool);
     tn_cache_free(env->cache);
-    if (env->spare != NULL) {
-      tn_spare *spare = env->spare;
-      spare->free(env, spare);
+    for (int slot = TN_N_SPARE_SLOTS - 1; slot >= 0; slot--) {
+      tn_spare *spare = tn_env_spare(env, (tn_spare_slot)slot);
+      if (spare != NULL) {
+        spare->free(env, spare);
+      }
     }
     tn_zone_free(&env->mem, env->zone);
     tn_free(&mem, env);
@@ -158,16 +160,26 @@ void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {
 }
 
 tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what, tarn_error *err) {
-  tn_spare *spare = atomic_load_explicit(&env->spare, memory_order_acquire);
   if (tn_reserve_try(&env->mem, n_bytes)) {
     return TARN_OK;
   }
-  if (spare != NULL) {
-    spare->trim(env, spare);
-    if (tn_reserve_try(&env->mem, n_bytes)) {
-      return TARN_OK;
+  for (int slot = TN_N_SPARE_SLOTS - 1; slot >= 0; slot--) {
+    tn_spare *spare = tn_env_spare(env, (tn_spare_slot)slot);
+    if (spare != NULL) {
+      spare->trim(env, spare);
+      if (tn_reserve_try(&env->mem, n_bytes)) {
+        return TARN_OK;
+      }
     }
   }
   tn_cache_shrink(env->cache, n_bytes);
   return tn_reserve(&env->mem, n_bytes, what, err);
+}
+
+tn_spare *tn_env_set_spare(tarn_env *env, tn_spare_slot slot, tn_spare *spare) {
+  tn_spare *found = NULL;
+  return atomic_compare_exchange_strong_explicit(&env->spares[slot], &found, spare,
+                                                 memory_order_acq_rel, memory_order_acquire)
+             ? spare
+             : found;
 }

@@ -16,8 +16,14 @@
 #include "base/zone.h"
 #include "tarn/env.h"
 
-/* Memory that a room above keeps for reuse, in the environment's one slot for it (column/buffer.c:
- * freed blocks). It is given back when the budget is short, and with the environment. */
+/* Memory that a room above keeps for reuse, in the environment's slot for it. It is given back when
+ * the budget is short, and with the environment. */
+typedef enum tn_spare_slot {
+  TN_SPARE_CODECS,  /* working memory of codecs (codec/context.c) */
+  TN_SPARE_BUFFERS, /* freed blocks (column/buffer.c) */
+  TN_N_SPARE_SLOTS
+} tn_spare_slot;
+
 typedef struct tn_spare {
   void (*trim)(tarn_env *env, struct tn_spare *spare); /* give all back; any thread */
   void (*free)(tarn_env *env, struct tn_spare *spare);
@@ -35,8 +41,15 @@ struct tarn_env {
   void *clock_ctx;
   pid_t pid; /* of the process that made it; see tn_env_check */
   _Atomic int64_t read_requests, read_bytes;
-  _Atomic(struct tn_spare *) spare; /* NULL until a room keeps some */
+  _Atomic(tn_spare *) spares[TN_N_SPARE_SLOTS]; /* NULL until a room keeps some */
 };
+
+/* Put a room's spare memory into its free slot. The slot's content is returned: `spare`, or what
+ * another thread put there first. */
+tn_spare *tn_env_set_spare(tarn_env *env, tn_spare_slot slot, tn_spare *spare);
+static inline tn_spare *tn_env_spare(tarn_env *env, tn_spare_slot slot) {
+  return atomic_load_explicit(&env->spares[slot], memory_order_acquire);
+}
 
 /* STATE when used in a child after fork; called by every public entry. */
 TN_CHECKED tarn_status tn_env_check(const tarn_env *env, tarn_error *err);

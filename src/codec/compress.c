@@ -8,25 +8,12 @@
 
 #include <brotli/decode.h>
 #include <lz4.h>
-#include <lz4frame.h>
 #include <snappy-c.h>
-#include <zlib.h>
-#include <zstd.h>
 #include <zstd_errors.h>
 
 #include "base/bytes.h"
 #include "base/checked.h"
-
-struct tn_codec_context {
-  tn_mem *mem;
-  /* Made when first needed. These two use malloc: the stable interfaces of zstd and LZ4 take no
-   * allocator. */
-  ZSTD_DCtx *zstd;
-  LZ4F_dctx *lz4_frame;
-  z_stream zlib;
-  bool has_zlib;
-  size_t last_ratio; /* of output to input, of the last block of unknown size */
-};
+#include "codec/context.h"
 
 /* Decode into n_out bytes of room; *written: what came out. LIMIT, without a text, when the output
  * does not fit: the callers know what that means. */
@@ -39,27 +26,6 @@ typedef struct codec {
   /* The size that the input claims for its output, if it does; never more than it can hold. */
   bool (*size)(tn_slice in, size_t *n_out);
 } codec;
-
-tarn_status tn_codec_context_create(tn_mem *mem, tn_codec_context **out, tarn_error *err) {
-  tn_codec_context *context = tn_calloc(mem, 1, sizeof(*context));
-  *out = context;
-  if (context == NULL) {
-    return tn_oom(err);
-  }
-  context->mem = mem;
-  return TARN_OK;
-}
-
-void tn_codec_context_free(tn_codec_context *context) {
-  if (context != NULL) {
-    ZSTD_freeDCtx(context->zstd);
-    LZ4F_freeDecompressionContext(context->lz4_frame);
-    if (context->has_zlib) {
-      inflateEnd(&context->zlib);
-    }
-    tn_free(context->mem, context);
-  }
-}
 
 /* -------------------------------------------------------------------------------------------- none
  */
@@ -263,7 +229,8 @@ static tarn_status zlib_start(tn_codec_context *context, int window_bits, tarn_e
   if (context->has_zlib) {
     rc = inflateReset2(&context->zlib, window_bits);
   } else {
-    context->zlib = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = context->mem};
+    context->zlib =
+        (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &context->env->mem};
     rc = inflateInit2(&context->zlib, window_bits);
     context->has_zlib = rc == Z_OK;
   }
@@ -345,7 +312,8 @@ static void brotli_free(void *ctx, void *ptr) {
 /* A brotli decoder cannot be used twice. */
 static tarn_status decode_brotli(tn_codec_context *context, tn_slice in, uint8_t *out, size_t n_out,
                                  size_t *written, tarn_error *err) {
-  BrotliDecoderState *state = BrotliDecoderCreateInstance(brotli_alloc, brotli_free, context->mem);
+  BrotliDecoderState *state =
+      BrotliDecoderCreateInstance(brotli_alloc, brotli_free, &context->env->mem);
   const uint8_t *next_in = in.data;
   uint8_t *next_out = out;
   size_t n_in = in.len, room = n_out;

@@ -4,6 +4,7 @@
 #define TN_CODEC_COMPRESS_H
 
 #include "base/buf.h"
+#include "base/env.h"
 
 typedef enum tn_codec_id {
   TN_CODEC_NONE,
@@ -22,11 +23,12 @@ typedef enum tn_codec_id {
 
 const char *tn_codec_name(tn_codec_id id);
 
-/* Working memory that is kept between calls (a zstd context); one thread at a time. */
+/* Working memory that is kept between calls (a zstd context); one thread at a time. Taken from the
+ * environment, which keeps what is given back for whoever takes next. */
 typedef struct tn_codec_context tn_codec_context;
-TN_CHECKED tarn_status tn_codec_context_create(tn_mem *mem, tn_codec_context **out,
-                                               tarn_error *err);
-void tn_codec_context_free(tn_codec_context *context);
+TN_CHECKED tarn_status tn_codec_context_take(tarn_env *env, tn_codec_context **out,
+                                             tarn_error *err);
+void tn_codec_context_give(tn_codec_context *context); /* accepts NULL */
 
 /* Decompress exactly n_out bytes into out. Errors: CORRUPT (bad data or another length),
  * UNSUPPORTED (codec by name), NOMEM. Untrusted input. */

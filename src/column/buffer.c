@@ -89,7 +89,7 @@ static void store_free(tarn_env *env, tn_spare *spare) {
 
 /* The store of the environment, made at first need; NULL when there is no memory for it. */
 static buffer_store *store_of(tarn_env *env) {
-  tn_spare *found = atomic_load_explicit(&env->spare, memory_order_acquire);
+  tn_spare *found = tn_env_spare(env, TN_SPARE_BUFFERS);
   buffer_store *made;
   if (TN_LIKELY(found != NULL)) {
     return (buffer_store *)found;
@@ -104,17 +104,16 @@ static buffer_store *store_of(tarn_env *env) {
   }
   made->spare.trim = store_trim;
   made->spare.free = store_free;
-  if (atomic_compare_exchange_strong_explicit(&env->spare, &found, &made->spare,
-                                              memory_order_acq_rel, memory_order_acquire)) {
-    return made;
+  found = tn_env_set_spare(env, TN_SPARE_BUFFERS, &made->spare);
+  if (found != &made->spare) {
+    pthread_mutex_destroy(&made->lock);
+    tn_free(&env->mem, made);
   }
-  pthread_mutex_destroy(&made->lock);
-  tn_free(&env->mem, made);
   return (buffer_store *)found;
 }
 
 static tn_buffer *store_take(tarn_env *env, int k) {
-  buffer_store *store = (buffer_store *)atomic_load_explicit(&env->spare, memory_order_acquire);
+  buffer_store *store = (buffer_store *)tn_env_spare(env, TN_SPARE_BUFFERS);
   tn_buffer *b = NULL;
   if (store != NULL) {
     pthread_mutex_lock(&store->lock);
@@ -154,7 +153,7 @@ static bool store_put(tarn_env *env, tn_buffer *b) {
 }
 
 void tn_buffers_trim(tarn_env *env) {
-  buffer_store *store = (buffer_store *)atomic_load_explicit(&env->spare, memory_order_acquire);
+  buffer_store *store = (buffer_store *)tn_env_spare(env, TN_SPARE_BUFFERS);
   if (store != NULL) {
     store_empty(env, store);
   }

@@ -237,7 +237,7 @@ void tn_avro_unpacker_reset(tn_avro_unpacker *unpacker) {
   if (unpacker->env == NULL) {
     return;
   }
-  tn_codec_context_free(unpacker->context);
+  tn_codec_context_give(unpacker->context);
   tn_buf_reset(&unpacker->buf);
   tn_unreserve(&unpacker->env->mem, unpacker->reserved_bytes);
   memset(unpacker, 0, sizeof(*unpacker));
@@ -246,7 +246,7 @@ void tn_avro_unpacker_reset(tn_avro_unpacker *unpacker) {
 static tarn_status unpack(tn_avro_unpacker *unpacker, tn_codec_id codec, tn_slice stored,
                           tarn_error *err) {
   if (unpacker->context == NULL) {
-    TN_TRY(tn_codec_context_create(&unpacker->env->mem, &unpacker->context, err));
+    TN_TRY(tn_codec_context_take(unpacker->env, &unpacker->context, err));
   }
   if (codec == TN_CODEC_SNAPPY) {
     TN_TRY(open_snappy(unpacker->context, stored, &unpacker->buf, err));

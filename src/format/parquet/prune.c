@@ -139,7 +139,7 @@ static tarn_status read_dictionary(pruner *p, const tn_pq_stat_column *column,
   bool has_page = false;
   tn_pq_pages pages;
   if (p->codec == NULL) {
-    TN_TRY(tn_codec_context_create(&p->file->base.env->mem, &p->codec, err));
+    TN_TRY(tn_codec_context_take(p->file->base.env, &p->codec, err));
   }
   memset(&pages, 0, sizeof(pages));
   pages.env = p->file->base.env;
@@ -430,6 +430,6 @@ tarn_status tn_pq_prune(tn_format_file *file, const tn_field *fields, int32_t n_
     st = tn_ranges_intersect(ranges, &kept, err);
   }
   tn_ranges_reset(&kept);
-  tn_codec_context_free(p.codec);
+  tn_codec_context_give(p.codec);
   return st;
 }

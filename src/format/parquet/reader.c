@@ -369,7 +369,7 @@ static void reader_free(tn_reader *reader) {
   tarn_env *env = reader->env;
   close_group(r);
   tn_pq_leaf_set_reset(&r->set);
-  tn_codec_context_free(r->codec);
+  tn_codec_context_give(r->codec);
   tn_arena_reset(&r->arena);
   tn_format_file_release(&r->file->base);
   tn_free(&env->mem, r);
@@ -399,7 +399,7 @@ tarn_status tn_pq_read(tn_format_file *file, const tn_read_request *request, tn_
   r->group = -1;
   tn_arena_init(&r->arena, &env->mem, SIZE_MAX / 2);
   tn_arena_init(&r->group_arena, &env->mem, env->mem.budget_bytes);
-  TN_TRY_TO(fail, tn_codec_context_create(&env->mem, &r->codec, err));
+  TN_TRY_TO(fail, tn_codec_context_take(env, &r->codec, err));
   TN_TRY_TO(fail,
             tn_pq_columns_bind(r->file, request, &r->arena, r->codec, &r->columns, &r->set, err));
   for (size_t i = 0; i < r->set.count; i++) {

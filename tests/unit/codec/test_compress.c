@@ -13,20 +13,21 @@
 #include "support/test.h"
 #include "support/torture.h"
 
-static tn_mem mem;
+static tarn_env *env;
 static tn_codec_context *context;
 
 static int set_up(void **state) {
   tarn_error err;
   (void)state;
-  tn_mem_init(&mem, NULL, 1 << 20);
-  assert_works(tn_codec_context_create(&mem, &context, &err), err);
+  env = tn_test_env(1, 0);
+  assert_works(tn_codec_context_take(env, &context, &err), err);
   return 0;
 }
 
 static int tear_down(void **state) {
   (void)state;
-  tn_codec_context_free(context);
+  tn_codec_context_give(context);
+  tarn_env_free(env);
   return 0;
 }
 
@@ -194,7 +195,7 @@ static void decompress__gives_what_was_compressed(void **state) {
       uint8_t *out = malloc(text.len);
       tarn_error err;
       tn_buf all;
-      tn_buf_init(&all, &mem, 1 << 20);
+      tn_buf_init(&all, &env->mem, 1 << 20);
       if (tn_decompress(context, ways[w].id, tn_slice_of(packed.data, packed.len), out, text.len,
                         &err) != TARN_OK) {
         fail_msg("%s: %s", ways[w].name, err.message);
@@ -248,7 +249,7 @@ static void decompress__refuses_every_truncation(void **state) {
           TARN_E_CORRUPT) {
         fail_msg("%s: cut at %zu of %zu was taken", ways[w].name, n, packed.len);
       }
-      tn_buf_init(&all, &mem, 1 << 20);
+      tn_buf_init(&all, &env->mem, 1 << 20);
       /* Without a known size whole Hadoop frames are all there is. */
       assert_true(tn_decompress_all(context, ways[w].id, tn_slice_of(cut, n), &all, &err) ==
                       TARN_E_CORRUPT ||
@@ -275,7 +276,7 @@ static void decompress__survives_every_flip(void **state) {
       packed.data[i / 8] ^= (uint8_t)(1u << (i % 8));
       st = tn_decompress(context, ways[w].id, in, out, text.len, &err);
       assert_true(st == TARN_OK || st == TARN_E_CORRUPT);
-      tn_buf_init(&all, &mem, 1 << 16);
+      tn_buf_init(&all, &env->mem, 1 << 16);
       st = tn_decompress_all(context, ways[w].id, in, &all, &err);
       assert_true(st == TARN_OK || st == TARN_E_CORRUPT || st == TARN_E_LIMIT);
       tn_buf_reset(&all);
@@ -298,18 +299,18 @@ static void decompress_all__keeps_the_limit_of_its_buffer(void **state) {
     tn_slice in = tn_slice_of(packed.data, packed.len);
     tarn_error err;
     tn_buf all;
-    tn_buf_init(&all, &mem, 49999);
+    tn_buf_init(&all, &env->mem, 49999);
     if (tn_decompress_all(context, ways[w].id, in, &all, &err) != TARN_E_LIMIT) {
       fail_msg("%s: more than the limit", ways[w].name);
     }
     assert_contains(err.message, "49999");
     assert_true(all.capacity <= 49999);
     tn_buf_reset(&all);
-    tn_buf_init(&all, &mem, 50000);
+    tn_buf_init(&all, &env->mem, 50000);
     assert_works(tn_decompress_all(context, ways[w].id, in, &all, &err), err);
     assert_int_equal(all.len, 50000);
     tn_buf_reset(&all);
-    tn_buf_init(&all, &mem, 0);
+    tn_buf_init(&all, &env->mem, 0);
     assert_int_equal(tn_decompress_all(context, ways[w].id, in, &all, &err), TARN_E_LIMIT);
     tn_buf_reset(&all);
     free(packed.data);
@@ -330,7 +331,7 @@ static void decompress_all__does_not_trust_a_claimed_size(void **state) {
     uint8_t *in = tn_test_hex(cases[i].hex, &n);
     tn_buf all;
     tarn_error err;
-    tn_buf_init(&all, &mem, SIZE_MAX / 2);
+    tn_buf_init(&all, &env->mem, SIZE_MAX / 2);
     assert_int_equal(tn_decompress_all(context, cases[i].id, tn_slice_of(in, n), &all, &err),
                      TARN_E_CORRUPT);
     assert_true(all.capacity < 1 << 20);
@@ -394,7 +395,7 @@ static void decompress__joins_members_and_frames(void **state) {
                  err);
     assert_memory_equal(out, a.data, 3000);
     assert_memory_equal(out + 3000, a.data, 3000);
-    tn_buf_init(&all, &mem, 1 << 20);
+    tn_buf_init(&all, &env->mem, 1 << 20);
     assert_works(
         tn_decompress_all(context, cases[i].id, tn_slice_of(both.data, both.len), &all, &err), err);
     assert_int_equal(all.len, 6000);
@@ -452,7 +453,7 @@ static void decompress__refuses_codecs_by_name(void **state) {
                {(tn_codec_id)-1, "-1"}};
   tn_buf all;
   (void)state;
-  tn_buf_init(&all, &mem, 100);
+  tn_buf_init(&all, &env->mem, 100);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     uint8_t out[1];
     tarn_error err;
@@ -466,13 +467,13 @@ static void decompress__refuses_codecs_by_name(void **state) {
   assert_string_equal(tn_codec_name((tn_codec_id)99), "unknown");
 }
 
-static tarn_status decompress_each(void *ctx, tarn_env *env, tarn_error *err) {
+static tarn_status decompress_each(void *ctx, tarn_env *fresh, tarn_error *err) {
   tn_codec_context *c = NULL;
   tarn_status st = TARN_OK;
   tn_buf all;
   (void)ctx;
-  tn_buf_init(&all, &env->mem, 1 << 20);
-  TN_TRY_TO(done, tn_codec_context_create(&env->mem, &c, err));
+  tn_buf_init(&all, &fresh->mem, 1 << 20);
+  TN_TRY_TO(done, tn_codec_context_take(fresh, &c, err));
   for (size_t w = 0; w < TN_COUNT(ways) && st == TARN_OK; w++) {
     bytes text = make_text(20000), packed = ways[w].compress(text);
     tn_slice in = tn_slice_of(packed.data, packed.len);
@@ -486,7 +487,7 @@ static tarn_status decompress_each(void *ctx, tarn_env *env, tarn_error *err) {
     free(text.data);
   }
 done:
-  tn_codec_context_free(c);
+  tn_codec_context_give(c);
   tn_buf_reset(&all);
   return st;
 }
