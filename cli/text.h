@@ -24,7 +24,8 @@ void cli_text_reset(cli_text *text);
  */
 char *cli_text_grow(cli_text *text, size_t n);
 static inline char *cli_text_room(cli_text *text, size_t n) {
-  return n <= text->capacity - text->len ? text->data + text->len : cli_text_grow(text, n);
+  return text->data != NULL && n <= text->capacity - text->len ? text->data + text->len
+                                                               : cli_text_grow(text, n);
 }
 
 static inline void cli_text_add(cli_text *text, const void *bytes, size_t n) {
