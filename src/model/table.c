@@ -1,6 +1,8 @@
 /* table.c - an opened table: options as values, names as columns. */
 #include "model/table.h"
 
+#include <strings.h>
+
 /* ------------------------------------------------------------------ dynamic options */
 
 /* Options that a query may repeat but not change. Rule: CoreOptions.IMMUTABLE_OPTIONS,
@@ -267,6 +269,35 @@ static tarn_status read_engine(tn_table *table, tarn_error *err) {
   return TARN_OK;
 }
 
+/* Deletion vectors may have been switched on for a table that had files
+ * (deletion-vectors.modifiable): go back over the schemas for as long as they have them. */
+static tarn_status read_vectors_since(tn_table *table, tarn_error *err) {
+  tn_table_facts *f = &table->facts;
+  if (!f->has_primary_key || !f->deletion_vectors) {
+    return TARN_OK;
+  }
+  f->vectors_since_schema = table->named_by->id;
+  while (f->vectors_since_schema > 0) {
+    tn_schema *before = NULL;
+    const char *value;
+    bool has_vectors;
+    tarn_status st = tn_schema_load(table->env, table->storage, table->branch_path,
+                                    f->vectors_since_schema - 1, &before, err);
+    if (st == TARN_E_NOT_FOUND) {
+      return TARN_OK; /* nothing is known of what was before */
+    }
+    TN_TRY(st);
+    value = tn_schema_option(before, "deletion-vectors.enabled");
+    has_vectors = value != NULL && strcasecmp(value, "true") == 0;
+    tn_schema_release(before);
+    if (!has_vectors) {
+      return TARN_OK;
+    }
+    f->vectors_since_schema--;
+  }
+  return TARN_OK;
+}
+
 static tarn_status read_sizes(tn_table *table, tarn_error *err) {
   tn_table_facts *f = &table->facts;
   TN_TRY(tn_options_int(&table->options, "source.split.target-size", &f->split_target_bytes, NULL,
@@ -287,6 +318,7 @@ static tarn_status read_facts(tn_table *table, tarn_error *err) {
   TN_TRY(read_bucket(table, err));
   TN_TRY(read_flags(table, err));
   TN_TRY(read_engine(table, err));
+  TN_TRY(read_vectors_since(table, err));
   TN_TRY(read_sequence(table, err));
   TN_TRY(read_sizes(table, err));
   read_texts(table);

@@ -39,6 +39,9 @@ typedef struct tn_table_facts {
   tn_merge_engine merge_engine;
   tn_changelog_producer changelog_producer;
   bool deletion_vectors;
+  /* Primary key with deletion vectors: the schema since which they have been enabled without a
+   * break. Files of older schemas may hold superseded rows that no vector marks. */
+  int64_t vectors_since_schema;
   bool skips_level_0; /* batch reads of primary-key tables: deletion vectors, or first-row */
   bool needs_lookup; /* the same with lookup changelog, deletion vectors, force-lookup, first-row */
   bool ignore_delete;

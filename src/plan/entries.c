@@ -239,7 +239,8 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_err
       return TARN_OK;
     }
     TN_TRY(tn_scan_filter_value(&w->memo, &record->file, &may_match, err));
-    if (!may_match && request->prunes_by_value) {
+    if (!may_match && request->prunes_by_value &&
+        record->file.schema_id >= request->table->facts.vectors_since_schema) {
       return TARN_OK;
     }
   }

@@ -274,12 +274,15 @@ static tarn_status pack_sections(const tn_table *table, tn_file_group *group, tn
 
 static tarn_status pack_merge_tree(const tn_table *table, tn_file_group *group, tn_arena *arena,
                                    tn_packs *out, tarn_error *err) {
-  bool is_raw = true, is_one_level = true;
+  bool is_raw = true, is_one_level = true, all_have_vectors = true;
   for (int64_t i = 0; i < group->n_files; i++) {
     is_raw = is_raw && group->files[i]->level != 0 && !has_deletes(group->files[i]);
     is_one_level = is_one_level && group->files[i]->level == group->files[0]->level;
+    // Superseded rows of files from before deletion vectors are not marked: they must be merged.
+    all_have_vectors =
+        all_have_vectors && group->files[i]->schema_id >= table->facts.vectors_since_schema;
   }
-  if (is_raw && (table->facts.deletion_vectors ||
+  if (is_raw && ((table->facts.deletion_vectors && all_have_vectors) ||
                  table->facts.merge_engine == TN_ENGINE_FIRST_ROW || is_one_level)) {
     return pack_files(table, group->files, group->n_files, arena, out, err);
   }

@@ -164,6 +164,21 @@ static void pack__raw_on_several_levels(void **state) {
   tm_end(&tm);
 }
 
+/* B56: vectors that were switched on later say nothing about files from before. */
+static void pack__merges_files_from_before_deletion_vectors(void **state) {
+  static const file LEVELS[] = {{'a', 5, 1, 9, 5, 0}, {'b', 4, 1, 9, 5, 0}};
+  table_maker tm;
+  (void)state;
+  begin(&tm, "bucket=1;changelog-producer=lookup");
+  tm_schema(&tm, 1, KEYED, "", "k", "bucket=1;deletion-vectors.enabled=true");
+  packs(&tm, "", LEVELS, N(LEVELS), "ba");
+  tm_end(&tm);
+  begin(&tm, "bucket=1;deletion-vectors.enabled=true");
+  tm_schema(&tm, 1, KEYED, "", "k", "bucket=1;deletion-vectors.enabled=true;write-only=true");
+  packs(&tm, "", LEVELS, N(LEVELS), "ab*");
+  tm_end(&tm);
+}
+
 static void pack__append_files_by_sequence(void **state) {
   static const file FILES[] = {
       {'a', 0, 7, 7, 10, 0}, {'b', 0, 3, 3, 10, 0}, {'c', 0, 7, 7, 10, 0}, {'d', 0, 1, 1, 10, 0}};
@@ -289,6 +304,7 @@ int main(void) {
       cmocka_unit_test(pack__sorts_sections_by_key),
       cmocka_unit_test(pack__raw_needs_one_level_above_zero_without_deletes),
       cmocka_unit_test(pack__raw_on_several_levels),
+      cmocka_unit_test(pack__merges_files_from_before_deletion_vectors),
       cmocka_unit_test(pack__append_files_by_sequence),
       cmocka_unit_test(pack__weighs_opening),
       cmocka_unit_test(pack__a_sum_of_sizes_does_not_wrap),
