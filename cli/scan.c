@@ -188,8 +188,8 @@ static int make_scan(cli_session *s, cli_scan_use use, cli_scan *out) {
   }
   out->has_kind = use == CLI_SCAN_ROWS &&
                   (cli_args_has(s->args, OPT_ROW_KIND) || cli_args_has(s->args, OPT_ROW_KIND_NAME));
-  o.columns = use == CLI_SCAN_COUNT ? no_columns : names.names;
-  o.n_columns = use == CLI_SCAN_COUNT ? 0 : names.count;
+  o.columns = use == CLI_SCAN_COUNT && select == NULL ? no_columns : names.names;
+  o.n_columns = names.count;
   o.predicate = out->predicate;
   o.limit = out->limit;
   o.with_row_kind = out->has_kind;
