@@ -242,8 +242,8 @@ tarn_status tn_data_shape_maps(tn_data_shape *shape, int64_t schema_id, const tn
   }
   TN_TRY(tn_table_schema(shape->table, schema_id, &maps->schema, err));
   if (maps->schema->id != schema_id) {
-    st = tn_fail(err, TARN_E_CORRUPT, "schema file %lld of %s says its id is %lld",
-                 (long long)schema_id, shape->table->full_name, (long long)maps->schema->id);
+    st = tn_fail(err, TARN_E_CORRUPT, "%s/schema/schema-%lld: says its id is %lld",
+                 shape->table->branch_path, (long long)schema_id, (long long)maps->schema->id);
   } else {
     st = make_maps(shape, maps, err);
   }

@@ -100,10 +100,12 @@ typedef struct handoff {
   tn_manifest_entry_sink entry_sink;
   tn_index_entry_sink index_sink;
   void *ctx;
+  int64_t n_records;
 } handoff;
 
-static tarn_status check_record(const handoff *h, int32_t version, int32_t expected,
-                                tn_slice file_name, tarn_error *err) {
+static tarn_status check_record(handoff *h, int32_t version, int32_t expected, tn_slice file_name,
+                                tarn_error *err) {
+  h->n_records++;
   if (version != expected) {
     return tn_fail(err, TARN_E_UNSUPPORTED, "%s: a record of version %d; only %d can be read",
                    h->path, version, expected);
@@ -121,15 +123,23 @@ static tarn_status check_kind(const handoff *h, int32_t kind, tarn_error *err) {
                        h->path, kind);
 }
 
+/* What a sink finds wrong is wrong in this record. */
+static tarn_status name_fault(const handoff *h, tarn_status st, tn_slice file_name,
+                              tarn_error *err) {
+  return st != TARN_E_CORRUPT
+             ? st
+             : tn_error_context(err, st, "%s: the entry of %.*s", h->path, TN_SLICE_ARG(file_name));
+}
+
 static tarn_status on_file(void *ctx, const void *record, tarn_error *err) {
-  const handoff *h = ctx;
+  handoff *h = ctx;
   const tn_manifest_file *file = record;
   TN_TRY(check_record(h, file->version, MANIFEST_VERSION, file->file_name, err));
-  return h->file_sink(h->ctx, file, err);
+  return name_fault(h, h->file_sink(h->ctx, file, err), file->file_name, err);
 }
 
 static tarn_status on_entry(void *ctx, const void *record, tarn_error *err) {
-  const handoff *h = ctx;
+  handoff *h = ctx;
   const tn_manifest_entry *entry = record;
   TN_TRY(check_record(h, entry->version, MANIFEST_VERSION, entry->file.file_name, err));
   TN_TRY(check_kind(h, entry->kind, err));
@@ -137,15 +147,15 @@ static tarn_status on_entry(void *ctx, const void *record, tarn_error *err) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: file %.*s of %lld rows", h->path,
                    TN_SLICE_ARG(entry->file.file_name), (long long)entry->file.row_count);
   }
-  return h->entry_sink(h->ctx, entry, err);
+  return name_fault(h, h->entry_sink(h->ctx, entry, err), entry->file.file_name, err);
 }
 
 static tarn_status on_index(void *ctx, const void *record, tarn_error *err) {
-  const handoff *h = ctx;
+  handoff *h = ctx;
   const tn_index_entry *entry = record;
   TN_TRY(check_record(h, entry->version, INDEX_MANIFEST_VERSION, entry->file_name, err));
   TN_TRY(check_kind(h, entry->kind, err));
-  return h->index_sink(h->ctx, entry, err);
+  return name_fault(h, h->index_sink(h->ctx, entry, err), entry->file_name, err);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -171,9 +181,9 @@ static tarn_status pick_reader(const tn_record_readers *readers, tn_slice bytes,
 }
 
 static tarn_status read_file(tarn_env *env, tn_storage *storage, const tn_record_readers *readers,
-                             const char *path, const tn_record_field *fields, int32_t n_fields,
-                             size_t record_bytes, tn_record_sink sink, handoff *h,
-                             tarn_error *err) {
+                             const tn_manifest_name *name, const char *path,
+                             const tn_record_field *fields, int32_t n_fields, size_t record_bytes,
+                             tn_record_sink sink, handoff *h, tarn_error *err) {
   tarn_status st;
   size_t reserved = 0;
   tn_record_read_fn reader;
@@ -182,10 +192,20 @@ static tarn_status read_file(tarn_env *env, tn_storage *storage, const tn_record
   TN_TRY_TO(done, tn_storage_read_all(storage, path, &bytes, err));
   TN_TRY_TO(done, tn_env_reserve(env, bytes.capacity, "a manifest", err));
   reserved = bytes.capacity;
+  if (name->size_bytes >= 0 && bytes.len < (size_t)name->size_bytes) {
+    st = tn_fail(err, TARN_E_CORRUPT, "%s: the file has %zu bytes where %lld were written", path,
+                 bytes.len, (long long)name->size_bytes);
+    goto done;
+  }
   TN_TRY_TO(done, pick_reader(readers, tn_buf_slice(&bytes), path, &reader, err));
   h->path = path;
   TN_TRY_TO(done,
             reader(env, tn_buf_slice(&bytes), path, fields, n_fields, record_bytes, sink, h, err));
+  if (name->n_records >= 0 && h->n_records != name->n_records) {
+    st = tn_fail(err, TARN_E_CORRUPT,
+                 "%s: the file has %lld entries where its manifest list tells of %lld", path,
+                 (long long)h->n_records, (long long)name->n_records);
+  }
 done:
   tn_unreserve(&env->mem, reserved);
   tn_buf_reset(&bytes);
@@ -193,15 +213,15 @@ done:
 }
 
 static tarn_status read_named(tarn_env *env, tn_storage *storage, const tn_record_readers *readers,
-                              const char *table_path, const char *name,
+                              const char *table_path, const tn_manifest_name *name,
                               const tn_record_field *fields, int32_t n_fields, size_t record_bytes,
                               tn_record_sink sink, handoff *h, tarn_error *err) {
   tarn_status st;
   tn_buf path;
   tn_buf_init(&path, &env->mem, (size_t)1 << 20);
-  TN_TRY_TO(done, tn_buf_printf(&path, err, "%s/manifest/%s", table_path, name));
+  TN_TRY_TO(done, tn_buf_printf(&path, err, "%s/manifest/%s", table_path, name->name));
   TN_TRY_TO(done, tn_buf_append(&path, "", 1, err));
-  TN_TRY_TO(done, read_file(env, storage, readers, (const char *)path.data, fields, n_fields,
+  TN_TRY_TO(done, read_file(env, storage, readers, name, (const char *)path.data, fields, n_fields,
                             record_bytes, sink, h, err));
 done:
   tn_buf_reset(&path);
@@ -210,16 +230,16 @@ done:
 
 tarn_status tn_manifest_list_read(tarn_env *env, tn_storage *storage,
                                   const tn_record_readers *readers, const char *table_path,
-                                  const char *name, tn_manifest_file_sink sink, void *ctx,
-                                  tarn_error *err) {
+                                  const tn_manifest_name *name, tn_manifest_file_sink sink,
+                                  void *ctx, tarn_error *err) {
   handoff h = {.file_sink = sink, .ctx = ctx};
   return read_named(env, storage, readers, table_path, name, LIST_FIELDS, TN_COUNT(LIST_FIELDS),
                     sizeof(tn_manifest_file), on_file, &h, err);
 }
 
 tarn_status tn_manifest_read(tarn_env *env, tn_storage *storage, const tn_record_readers *readers,
-                             const char *table_path, const char *name, tn_manifest_entry_sink sink,
-                             void *ctx, tarn_error *err) {
+                             const char *table_path, const tn_manifest_name *name,
+                             tn_manifest_entry_sink sink, void *ctx, tarn_error *err) {
   handoff h = {.entry_sink = sink, .ctx = ctx};
   return read_named(env, storage, readers, table_path, name, ENTRY_FIELDS, TN_COUNT(ENTRY_FIELDS),
                     sizeof(tn_manifest_entry), on_entry, &h, err);
@@ -227,8 +247,8 @@ tarn_status tn_manifest_read(tarn_env *env, tn_storage *storage, const tn_record
 
 tarn_status tn_index_manifest_read(tarn_env *env, tn_storage *storage,
                                    const tn_record_readers *readers, const char *table_path,
-                                   const char *name, tn_index_entry_sink sink, void *ctx,
-                                   tarn_error *err) {
+                                   const tn_manifest_name *name, tn_index_entry_sink sink,
+                                   void *ctx, tarn_error *err) {
   handoff h = {.index_sink = sink, .ctx = ctx};
   return read_named(env, storage, readers, table_path, name, INDEX_FIELDS, TN_COUNT(INDEX_FIELDS),
                     sizeof(tn_index_entry), on_index, &h, err);

@@ -103,22 +103,30 @@ typedef tarn_status (*tn_manifest_entry_sink)(void *ctx, const tn_manifest_entry
 typedef tarn_status (*tn_index_entry_sink)(void *ctx, const tn_index_entry *record,
                                            tarn_error *err);
 
+/* A manifest or list by its name, with what whoever names it says of it; -1: nothing. A file that
+ * is shorter, or has another number of records, lost a part: CORRUPT. */
+typedef struct tn_manifest_name {
+  const char *name;
+  int64_t size_bytes;
+  int64_t n_records;
+} tn_manifest_name;
+
 /* Read <table>/manifest/<name> and hand on its records. The first bytes of the file tell its
  * format. Versions that are not 2 (index: 1) are UNSUPPORTED. Thread-safe.
  * Errors: NOT_FOUND (path), CORRUPT (path and offset; a record without file name, a kind that is
  * none), IO, UNSUPPORTED (manifest in ORC, codec), LIMIT (more than 1 GiB), the sink's. */
 TN_CHECKED tarn_status tn_manifest_list_read(tarn_env *env, tn_storage *storage,
                                              const tn_record_readers *readers,
-                                             const char *table_path, const char *name,
+                                             const char *table_path, const tn_manifest_name *name,
                                              tn_manifest_file_sink sink, void *ctx,
                                              tarn_error *err);
 TN_CHECKED tarn_status tn_manifest_read(tarn_env *env, tn_storage *storage,
                                         const tn_record_readers *readers, const char *table_path,
-                                        const char *name, tn_manifest_entry_sink sink, void *ctx,
-                                        tarn_error *err);
+                                        const tn_manifest_name *name, tn_manifest_entry_sink sink,
+                                        void *ctx, tarn_error *err);
 TN_CHECKED tarn_status tn_index_manifest_read(tarn_env *env, tn_storage *storage,
                                               const tn_record_readers *readers,
-                                              const char *table_path, const char *name,
+                                              const char *table_path, const tn_manifest_name *name,
                                               tn_index_entry_sink sink, void *ctx, tarn_error *err);
 
 /* A deep copy into one piece of an arena. keeps_stats: with key and value statistics and the names

@@ -93,6 +93,7 @@ static tarn_status on_entry(void *ctx, const tn_index_entry *entry, tarn_error *
 tarn_status tn_deletions_read(tn_table *table, const char *name, const tn_file_groups *groups,
                               tn_arena *arena, tn_deletions *out, tarn_error *err) {
   static const tn_record_readers READERS = {tn_avro_read_records, NULL};
+  const tn_manifest_name manifest = {name, -1, -1};
   reading r = {.table = table, .arena = arena, .out = out};
   tarn_status st = TARN_OK;
   tn_map_init(&out->by_file, &table->env->mem);
@@ -101,8 +102,8 @@ tarn_status tn_deletions_read(tn_table *table, const char *name, const tn_file_g
     tn_map_entry *slot;
     TN_TRY_TO(done, tn_map_put(&r.partitions, groups->items[g].partition, &slot, NULL, err));
   }
-  TN_TRY_TO(done, tn_index_manifest_read(table->env, table->storage, &READERS, table->path, name,
-                                         on_entry, &r, err));
+  TN_TRY_TO(done, tn_index_manifest_read(table->env, table->storage, &READERS, table->path,
+                                         &manifest, on_entry, &r, err));
 done:
   tn_map_reset(&r.partitions);
   return st;

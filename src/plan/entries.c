@@ -304,6 +304,9 @@ static tarn_status read_one(void *ctx, int64_t i, tarn_error *err) {
   const tn_entries_request *request = scan->request;
   tn_table *table = request->table;
   int32_t at = scan->order[i];
+  const tn_manifest_ref *manifest = &request->manifests[at];
+  const tn_manifest_name name = {manifest->name, manifest->size_bytes,
+                                 manifest->n_added + manifest->n_deleted};
   manifest_run *run = &scan->runs[at];
   tn_scan_worker *w;
   tarn_status st;
@@ -314,8 +317,8 @@ static tarn_status read_one(void *ctx, int64_t i, tarn_error *err) {
   }
   run->worker = w;
   run->begin = w->count;
-  st = tn_manifest_read(table->env, table->storage, scan->readers, table->path,
-                        request->manifests[at].name, on_entry, w, err);
+  st = tn_manifest_read(table->env, table->storage, scan->readers, table->path, &name, on_entry, w,
+                        err);
   run->end = w->count;
   give_back_worker(scan, w);
   return st;

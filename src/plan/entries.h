@@ -53,7 +53,7 @@ typedef struct tn_scan_entry {
 /* A manifest to read. */
 typedef struct tn_manifest_ref {
   const char *name;
-  int64_t n_added, n_deleted;
+  int64_t size_bytes, n_added, n_deleted;
 } tn_manifest_ref;
 
 typedef struct tn_entries_request {

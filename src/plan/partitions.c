@@ -32,17 +32,20 @@ static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error 
     return tn_oom(err);
   }
   l->manifests = list;
-  l->manifests[l->n_manifests++] = (tn_manifest_ref){name, m->n_added, m->n_deleted};
+  l->manifests[l->n_manifests++] = (tn_manifest_ref){name, m->file_size, m->n_added, m->n_deleted};
   return TARN_OK;
 }
 
 static tarn_status read_lists(listing *l, const tn_snapshot *s, tarn_error *err) {
   static const tn_record_readers READERS = {tn_avro_read_records, NULL};
-  const char *const names[] = {s->base_manifest_list, s->delta_manifest_list};
+  const tn_manifest_name names[] = {
+      {s->base_manifest_list, s->base_manifest_list_size, -1},
+      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
+  };
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    if (names[i] != NULL) {
+    if (names[i].name != NULL) {
       TN_TRY(tn_manifest_list_read(l->table->env, l->table->storage, &READERS, l->table->path,
-                                   names[i], on_manifest, l, err));
+                                   &names[i], on_manifest, l, err));
     }
   }
   return TARN_OK;

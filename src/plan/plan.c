@@ -82,17 +82,18 @@ static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error 
   }
   p->manifests = list;
   p->manifests[p->n_manifests] = (tn_manifest_ref){
-      tn_arena_strndup(&p->scratch, (const char *)m->file_name.data, m->file_name.len), m->n_added,
-      m->n_deleted};
+      tn_arena_strndup(&p->scratch, (const char *)m->file_name.data, m->file_name.len),
+      m->file_size, m->n_added, m->n_deleted};
   return p->manifests[p->n_manifests++].name != NULL ? TARN_OK : tn_oom(err);
 }
 
-static tarn_status read_list(planner *p, const char *name, tarn_error *err) {
+static tarn_status read_list(planner *p, const char *name, int64_t size_bytes, tarn_error *err) {
+  const tn_manifest_name list = {name, size_bytes, -1};
   static const tn_record_readers READERS = {tn_avro_read_records, NULL};
   if (name == NULL) {
     return TARN_OK;
   }
-  return tn_manifest_list_read(p->table->env, p->table->storage, &READERS, p->table->path, name,
+  return tn_manifest_list_read(p->table->env, p->table->storage, &READERS, p->table->path, &list,
                                on_manifest, p, err);
 }
 
@@ -328,8 +329,8 @@ static tarn_status plan_snapshot(planner *p, tarn_error *err) {
     // The columns of a row come from several files: no single file's statistics tell.
     p->filter.value = NULL;
   }
-  TN_TRY(read_list(p, s->base_manifest_list, err));
-  TN_TRY(read_list(p, s->delta_manifest_list, err));
+  TN_TRY(read_list(p, s->base_manifest_list, s->base_manifest_list_size, err));
+  TN_TRY(read_list(p, s->delta_manifest_list, s->delta_manifest_list_size, err));
   set_up_request(p);
   TN_TRY(tn_entries_read(&p->request, &p->entries, err));
   TN_TRY(

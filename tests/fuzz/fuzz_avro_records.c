@@ -66,9 +66,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (tn_storage_memory(env, &storage, &err) == TARN_OK &&
       tn_storage_memory_put(storage, "/t/manifest/m", tn_slice_of(data, size), &err) == TARN_OK) {
-    (void)!tn_manifest_list_read(env, storage, &readers, "/t", "m", on_file, env, &err);
-    (void)!tn_manifest_read(env, storage, &readers, "/t", "m", on_entry, env, &err);
-    (void)!tn_index_manifest_read(env, storage, &readers, "/t", "m", on_index, env, &err);
+    (void)!tn_manifest_list_read(env, storage, &readers, "/t", &(tn_manifest_name){"m", -1, -1},
+                                 on_file, env, &err);
+    (void)!tn_manifest_read(env, storage, &readers, "/t", &(tn_manifest_name){"m", -1, -1},
+                            on_entry, env, &err);
+    (void)!tn_index_manifest_read(env, storage, &readers, "/t", &(tn_manifest_name){"m", -1, -1},
+                                  on_index, env, &err);
   }
   tn_storage_release(storage);
   tarn_env_free(env);
