@@ -91,7 +91,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_table_describe(tarn_table *table, tarn
 /* Known table options, for tools; texts live as long as the library. */
 typedef struct tarn_option_info {
   const char *key;
-  const char *type;          /* "Boolean", "Integer", "Long", "Double", "MemorySize", "Duration", ... */
+  const char *type; /* "Boolean", "Integer", "Long", "Double", "MemorySize", "Duration", ... */
   const char *default_value; /* NULL: none */
   const char *doc;
 } tarn_option_info;
