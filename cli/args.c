@@ -182,7 +182,7 @@ static tarn_status take_letters(cli_args *args, arg_reader *in, const char *text
   return st;
 }
 
-/* -------------------------------------------------------------------- verbs */
+/* ------------------------------------------------------------------ verbs */
 
 static tarn_status unknown_noun(const char *noun, tarn_error *err) {
   cli_nearest nearest;
@@ -311,7 +311,7 @@ tarn_status cli_args_parse(int argc, char *const *argv, cli_args *out, tarn_erro
   return st != TARN_OK ? st : check_fit(out, err);
 }
 
-/* ------------------------------------------------------------------- values */
+/* ------------------------------------------------------------------ values */
 
 tarn_status cli_args_number(const cli_args *args, cli_option_id id, int64_t min, int64_t max,
                             int64_t *out, tarn_error *err) {

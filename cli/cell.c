@@ -16,7 +16,7 @@ static tarn_status fail(tarn_error *err, tarn_status status, const char *message
   return status;
 }
 
-/* ------------------------------------------------------------- nested values */
+/* ------------------------------------------------------------------ nested values */
 
 static void get_range(const cli_cell *cell, int64_t at, int64_t *begin, int64_t *end) {
   int32_t pair[2];
@@ -181,7 +181,7 @@ static void json_variant(cli_cell *cell, int64_t at, cli_text *out) {
   }
 }
 
-/* ---------------------------------------------------------------- from a schema */
+/* ------------------------------------------------------------------ from a schema */
 
 static tarn_status make_cell(cli_cells *cells, const struct ArrowSchema *schema, int depth,
                              cli_cell *out, tarn_error *err);
@@ -299,7 +299,7 @@ void cli_cells_free(cli_cells *cells) {
   }
 }
 
-/* ------------------------------------------------------------------- to a batch */
+/* ------------------------------------------------------------------ to a batch */
 
 static bool bind_cell(cli_cell *cell, const struct ArrowArray *array) {
   if (array->n_children != cell->n_children || array->dictionary != NULL || array->n_buffers < 1) {

@@ -86,7 +86,7 @@ static inline void cli_cell_plain(cli_cell *cell, int64_t row, cli_text *out) {
   cell->plain(cell, cell->offset + row, out);
 }
 
-/* ------------------------------------------------------- internal to the cell files */
+/* ------------------------------------------------------------------ internal to the cell files */
 
 /* The functions of a type without children; false: it has another type. */
 bool cli_cell_set_scalar(cli_cell *cell, const char *format);

@@ -126,7 +126,7 @@ static void json_kind(cli_cell *cell, int64_t at, cli_text *out) {
   quote(put_kind, cell, at, out);
 }
 
-/* -------------------------------------------------------------------- times */
+/* ------------------------------------------------------------------ times */
 
 /* n digits with leading zeros. */
 static char *add_digits(char *to, uint32_t value, int n) {
@@ -255,7 +255,7 @@ static void json_time(cli_cell *cell, int64_t at, cli_text *out) {
   quote(put_time, cell, at, out);
 }
 
-/* ---------------------------------------------------------- texts and bytes */
+/* ------------------------------------------------------------------ texts and bytes */
 
 /* Where value `at` begins and ends. */
 static void get_range(const cli_cell *cell, int64_t at, int32_t *begin, int32_t *end) {
@@ -294,7 +294,7 @@ static void json_hex(cli_cell *cell, int64_t at, cli_text *out) {
   quote(put_hex, cell, at, out);
 }
 
-/* ---------------------------------------------------------------- the types */
+/* ------------------------------------------------------------------ the types */
 
 typedef struct scalar_type {
   const char *format; /* of Arrow; a last colon: parameters follow */

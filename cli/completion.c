@@ -32,7 +32,7 @@ static void add_names(cli_text *out, uint64_t which) {
   }
 }
 
-/* ---------------------------------------------------------------- bash and zsh */
+/* ------------------------------------------------------------------ bash and zsh */
 
 /* Where the two shells differ. */
 typedef struct shell {
@@ -187,7 +187,7 @@ static void add_script(cli_text *out, const shell *sh) {
   cli_text_printf(out, "  else\n    %s\n  fi\n%s", sh->offer_words, sh->end);
 }
 
-/* ---------------------------------------------------------------------- fish */
+/* ------------------------------------------------------------------ fish */
 
 static void add_fish_text(cli_text *out, const char *words) {
   cli_text_char(out, '\'');
@@ -291,7 +291,7 @@ static void add_fish(cli_text *out) {
   }
 }
 
-/* -------------------------------------------------------------------- the verb */
+/* ------------------------------------------------------------------ the verb */
 
 bool cli_completion(const char *name, cli_text *out) {
   if (strcmp(name, "bash") == 0) {

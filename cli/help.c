@@ -200,7 +200,7 @@ void cli_help_table_options(cli_text *out) {
   }
 }
 
-/* ---------------------------------------------------------------- manual page */
+/* ------------------------------------------------------------------ manual page */
 
 /* Text for roff: what it would take for its own is escaped. */
 static void add_roff(cli_text *out, const char *words) {

@@ -57,7 +57,7 @@ static void add_scalars(outline *o, size_t at) {
   }
 }
 
-/* ---------------------------------------------------------------------- tables */
+/* ------------------------------------------------------------------ tables */
 
 /* The keys of all items in the order in which they appear first, as nodes. */
 static size_t *find_columns(const cli_json *json, size_t at, size_t *n_out) {
@@ -146,7 +146,7 @@ static void add_table(outline *o, size_t at, size_t indent) {
   free(columns);
 }
 
-/* --------------------------------------------------------------------- nesting */
+/* ------------------------------------------------------------------ nesting */
 
 static void add_members(outline *o, size_t at, size_t indent);
 

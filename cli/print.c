@@ -82,7 +82,7 @@ int cli_print_facts(cli_session *s, const char *text, size_t n) {
   return cli_finish(s);
 }
 
-/* ---------------------------------------------------------------------- names */
+/* ------------------------------------------------------------------ names */
 
 static int make_schema(struct ArrowSchema *schema, const char *column) {
   int code;

@@ -65,7 +65,7 @@ static tarn_status nothing(cli_rows *rows, tarn_error *err) {
   return TARN_OK;
 }
 
-/* --------------------------------------------------------------- jsonl and json */
+/* ------------------------------------------------------------------ jsonl and json */
 
 static void add_object(cli_rows *rows, int64_t row) {
   cli_cell *root = &rows->cells->root;
@@ -104,7 +104,7 @@ static tarn_status json_end(cli_rows *rows, tarn_error *err) {
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------------- csv */
+/* ------------------------------------------------------------------ csv */
 
 /* RFC 4180. Quoted, too: what could be taken for NULL, and blanks at the ends. */
 static void add_csv(cli_rows *rows, const char *bytes, size_t n) {
@@ -166,7 +166,7 @@ static tarn_status csv_add(cli_rows *rows, const struct ArrowArray *batch, tarn_
   return st;
 }
 
-/* -------------------------------------------------------------------- table */
+/* ------------------------------------------------------------------ table */
 
 static tarn_status table_begin(cli_rows *rows, tarn_error *err) {
   const cli_cell *root = &rows->cells->root;
@@ -221,7 +221,7 @@ static tarn_status table_end(cli_rows *rows, tarn_error *err) {
   return TARN_OK;
 }
 
-/* -------------------------------------------------------------------- arrow */
+/* ------------------------------------------------------------------ arrow */
 
 static ArrowErrorCode ipc_write(struct ArrowIpcOutputStream *stream, const void *bytes, int64_t n,
                                 int64_t *n_written, struct ArrowError *error) {
@@ -270,7 +270,7 @@ static tarn_status arrow_end(cli_rows *rows, tarn_error *err) {
   return ipc_check(ArrowIpcWriterWriteArrayView(&rows->ipc, NULL, &why), &why, err);
 }
 
-/* ---------------------------------------------------------------- the formats */
+/* ------------------------------------------------------------------ the formats */
 
 static const row_format formats[] = {
     [CLI_FORMAT_TABLE] = {table_begin, table_add, table_end},

@@ -7,7 +7,7 @@
 
 #define TERMINAL_LIMIT 100 /* rows on a terminal unless --limit was given */
 
-/* --------------------------------------------------------------------- travel */
+/* ------------------------------------------------------------------ travel */
 
 tarn_status cli_scan_travel(cli_args *args, tarn_error *err) {
   static const struct {
@@ -33,7 +33,7 @@ tarn_status cli_scan_travel(cli_args *args, tarn_error *err) {
   return st;
 }
 
-/* -------------------------------------------------------------------- columns */
+/* ------------------------------------------------------------------ columns */
 
 /* The names of --select. */
 typedef struct name_list {
@@ -95,7 +95,7 @@ static tarn_status split_names(const char *text, name_list *out, tarn_error *err
   }
 }
 
-/* --------------------------------------------------------------------- filter */
+/* ------------------------------------------------------------------ filter */
 
 /* --pattern, where * and % stand for anything, as LIKE. */
 static tarn_status pattern_predicate(tarn_table *table, const char *pattern, tarn_predicate **out,
@@ -148,7 +148,7 @@ static int make_filter(cli_session *s, cli_scan *scan) {
   return CLI_EXIT_OK;
 }
 
-/* ----------------------------------------------------------------------- scan */
+/* ------------------------------------------------------------------ scan */
 
 static tarn_status find_limit(const cli_session *s, cli_scan_use use, cli_scan *scan,
                               tarn_error *err) {

@@ -143,7 +143,7 @@ void cli_session_stop(cli_session *s) {
   free(s->warehouse);
 }
 
-/* -------------------------------------------------------------------- endings */
+/* ------------------------------------------------------------------ endings */
 
 static int exit_code(tarn_status status) {
   switch (status) {
@@ -233,7 +233,7 @@ tarn_status cli_session_catalog(cli_session *s, tarn_catalog **out, tarn_error *
   return st;
 }
 
-/* --------------------------------------------------------------------- tables */
+/* ------------------------------------------------------------------ tables */
 
 /* TABLE, --branch and a system table as one name: "db.t$branch_b$snapshots". */
 static tarn_status compose_name(const cli_session *s, const char *system, cli_text *out,

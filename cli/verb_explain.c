@@ -75,7 +75,7 @@ static void add_summary(cli_text *out, const cli_json *plan) {
              " in bucket-postpone: they wait for the compaction that gives them buckets");
 }
 
-/* ----------------------------------------------------------------- -v: the files */
+/* ------------------------------------------------------------------ -v: the files */
 
 static void add_cell(cli_grid *grid, const cli_json *json, size_t at) {
   cli_text text = {0};
@@ -146,7 +146,7 @@ static void add_split(cli_session *s, cli_text *out, size_t number, const cli_js
   }
 }
 
-/* --------------------------------------------------------------------- printing */
+/* ------------------------------------------------------------------ printing */
 
 /* One split: a line for programs, or its files for people. */
 static tarn_status print_split(cli_session *s, const tarn_plan *plan, size_t i, tarn_error *err) {

@@ -95,7 +95,7 @@ int cli_run_get_table(cli_session *s) {
   return code;
 }
 
-/* ------------------------------------------------------------------- snapshot */
+/* ------------------------------------------------------------------ snapshot */
 
 /* The path of a snapshot's file; false: the table has no snapshot. */
 static bool snapshot_path(const tarn_string *facts, int64_t id, cli_text *out) {
@@ -173,7 +173,7 @@ int cli_run_snapshot(cli_session *s) {
   return code;
 }
 
-/* -------------------------------------------------------------------- inspect */
+/* ------------------------------------------------------------------ inspect */
 
 static int inspect_rows(cli_session *s, const char *path) {
   struct ArrowArrayStream stream = {0};

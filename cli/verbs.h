@@ -73,7 +73,7 @@ extern const cli_option cli_options[CLI_N_OPTIONS];
 /* Options that every verb takes. */
 extern const uint64_t cli_common_options;
 
-/* -------------------------------------------------------------------- verbs */
+/* ------------------------------------------------------------------ verbs */
 
 typedef enum cli_since {
   CLI_SINCE_READ = 0, /* this release */
@@ -124,7 +124,7 @@ enum {
   CLI_EXIT_INTERRUPTED = 130
 };
 
-/* --------------------------------------------------------- what runs the verbs */
+/* ------------------------------------------------------------------ what runs the verbs */
 
 int cli_run_list_databases(cli_session *session);
 int cli_run_list_tables(cli_session *session);

@@ -3,7 +3,7 @@
  *   tarn_scan *scan; tarn_plan *plan; struct ArrowArrayStream rows;
  *   tarn_scan_create(table, NULL, &scan, &err);
  *   tarn_scan_plan(scan, &plan, &err);
- *   tarn_plan_read(plan, NULL, &rows, &err);      // or split by split, in other processes
+ *   tarn_plan_read(scan, plan, NULL, &rows, &err);      // or split by split, in other processes
  */
 #ifndef TARN_SCAN_H
 #define TARN_SCAN_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* --------------------------------------------------------------------- scan */
+/* ------------------------------------------------------------------ scan */
 
 typedef struct tarn_scan tarn_scan;
 
@@ -48,7 +48,7 @@ TARN_EXPORT void tarn_scan_free(tarn_scan *scan);
 TARN_EXPORT TARN_CHECKED tarn_status tarn_scan_schema(tarn_scan *scan, struct ArrowSchema *out,
                                                       tarn_error *err);
 
-/* --------------------------------------------------------------------- plan */
+/* ------------------------------------------------------------------ plan */
 
 typedef struct tarn_plan tarn_plan;
 typedef struct tarn_split tarn_split;
@@ -87,7 +87,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_split_decode(tarn_table *table, const 
                                                        size_t n_bytes, tarn_split **out,
                                                        tarn_error *err);
 
-/* --------------------------------------------------------------------- read */
+/* ------------------------------------------------------------------ read */
 
 /* Rows of a plan, or of one split, as a stream of struct arrays; the split may come from another
  * process. run_time_filter: a further predicate, may be NULL. The stream is used by one thread at a

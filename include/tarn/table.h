@@ -56,7 +56,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_catalog_list_tables(tarn_catalog *cata
                                                               const char *database, tarn_names *out,
                                                               tarn_error *err);
 
-/* -------------------------------------------------------------------- table */
+/* ------------------------------------------------------------------ table */
 
 typedef struct tarn_table tarn_table;
 

@@ -16,7 +16,7 @@ typedef struct inspection {
   tn_buf *out;
 } inspection;
 
-/* ----------------------------------------------------------- data and manifests */
+/* ------------------------------------------------------------------ data and manifests */
 
 static bool has_field(const tn_field *fields, int32_t n, const char *name) {
   return tn_fields_find(fields, n, tn_slice_text(name)) >= 0;
@@ -57,7 +57,7 @@ done:
   return st;
 }
 
-/* ------------------------------------------------------------------- JSON files */
+/* ------------------------------------------------------------------ JSON files */
 
 static tarn_status inspect_json(inspection *in, tarn_error *err) {
   static const struct {
@@ -170,7 +170,7 @@ done:
   return st;
 }
 
-/* --------------------------------------------------------------------- the door */
+/* ------------------------------------------------------------------ the door */
 
 static tarn_status open_path(tarn_env *env, const char *path, tn_arena *arena, inspection *in,
                              tarn_error *err) {

@@ -97,7 +97,7 @@ tarn_status tarn_plan_describe(const tarn_plan *plan, tarn_string *out, tarn_err
   return st;
 }
 
-/* ------------------------------------------------------------------- splits */
+/* ------------------------------------------------------------------ splits */
 
 /* A handle on split i of a plan; retains plan and table. */
 static tarn_status make_split(tn_plan *plan, int32_t i, tn_table *table, tarn_split **out,

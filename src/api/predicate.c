@@ -34,7 +34,7 @@ static tarn_status make(tarn_env *env, build_fn build, void *ctx, tarn_predicate
   return TARN_OK;
 }
 
-/* -------------------------------------------------------------------- parsing */
+/* ------------------------------------------------------------------ parsing */
 
 typedef struct parse_request {
   tarn_table *table;
@@ -59,7 +59,7 @@ tarn_status tarn_predicate_parse(tarn_table *table, const char *text, tarn_predi
   return make(table->env, build_parsed, &r, out, err);
 }
 
-/* --------------------------------------------------------------------- leaves */
+/* ------------------------------------------------------------------ leaves */
 
 typedef struct leaf_request {
   tarn_table *table;

@@ -122,7 +122,7 @@ static void hand_over(row_stream *s, struct ArrowArrayStream *out) {
   out->private_data = s;
 }
 
-/* ------------------------------------------------------------------- splits */
+/* ------------------------------------------------------------------ splits */
 
 static tarn_status next_of_read(row_stream *s, tn_batch *out, tarn_error *err) {
   tn_batch read;
@@ -139,7 +139,7 @@ static void free_read(row_stream *s) {
   tn_read_free(s->read);
 }
 
-/* ------------------------------------------------------------- system tables */
+/* ------------------------------------------------------------------ system tables */
 
 /* The rows of a system table, all in one batch: filtered, cut to the limit, projected. */
 static tarn_status next_of_system(row_stream *s, tn_batch *out, tarn_error *err) {
@@ -295,7 +295,7 @@ tarn_status tarn_scan_read(tarn_scan *scan, struct ArrowArrayStream *out, tarn_e
   return st;
 }
 
-/* --------------------------------------------------------------------- a file */
+/* ------------------------------------------------------------------ a file */
 
 static tarn_status next_of_file(row_stream *s, tn_batch *out, tarn_error *err) {
   tn_api_file_rows *f = s->file;

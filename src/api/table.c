@@ -32,7 +32,7 @@ void tarn_catalog_free(tarn_catalog *catalog) {
   }
 }
 
-/* -------------------------------------------------------------------- table */
+/* ------------------------------------------------------------------ table */
 
 void tn_api_table_release(tarn_table *table) {
   if (table != NULL && atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) == 1) {
@@ -194,7 +194,7 @@ tarn_status tarn_table_describe(tarn_table *table, tarn_string *out, tarn_error 
   return st;
 }
 
-/* ------------------------------------------------------------------- options */
+/* ------------------------------------------------------------------ options */
 
 static const char *const type_names[] = {"Boolean",  "Integer", "Long",   "Double", "MemorySize",
                                          "Duration", "Enum",    "String", "Map"};

@@ -1,3 +1,4 @@
+/* arena.c - a list of blocks; a pointer moves through the newest one. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* buf.c - growth by doubling, up to the limit. */
 #include "base/buf.h"
 
 #include <stdarg.h>

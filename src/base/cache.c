@@ -1,3 +1,4 @@
+/* cache.c - a hash table of fixed size and a list by last use, under one mutex. */
 #include "base/cache.h"
 
 #include <pthread.h>

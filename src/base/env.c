@@ -1,3 +1,4 @@
+/* env.c - the user's options checked, the parts of an environment made and ended, its log. */
 #include "base/env.h"
 
 #include <stdarg.h>

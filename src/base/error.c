@@ -1,3 +1,4 @@
+/* error.c - one clean line of UTF-8 into a tarn_error. */
 #include "base/error.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* map.c - a table of indexes into the entries, open addressing; the hash function. */
 #include "base/map.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* mem.c - the allocator hook and reservations, one atomic sum. */
 #include "base/mem.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* nearest.c - edit distance over three rows of the matrix. */
 #include "base/nearest.h"
 
 #define MAX_TEXT 64

@@ -1,3 +1,4 @@
+/* pool.c - one queue under one mutex, worked off by the threads and by whoever waits. */
 #include "base/pool.h"
 
 #include <pthread.h>

@@ -39,8 +39,7 @@ struct tn_zone {
   int64_t repeat_end;   /* midnight of a January 1st, as UTC seconds and as local ones */
 };
 
-/* ---------------------------------------------------------------------- offsets as ZoneOffset.of
- */
+/* ------------------------------------------------------------------ offsets as ZoneOffset.of */
 
 static bool two_digits(const char *p, int32_t *out) {
   if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9') {
@@ -102,8 +101,7 @@ static bool parse_fixed(const char *name, int32_t *out) {
   return parse_offset(name, out);
 }
 
-/* ----------------------------------------------------------------------------- the footer's rule
- */
+/* ------------------------------------------------------------------ the footer's rule */
 
 typedef enum day_kind { JULIAN_NO_LEAP, JULIAN, MONTH_WEEK_DAY } day_kind;
 
@@ -263,8 +261,7 @@ static int64_t rule_seconds(const rule_date *date, int64_t year) {
   return day * DAY + date->seconds;
 }
 
-/* ------------------------------------------------------------------------------------ TZif files
- */
+/* ------------------------------------------------------------------ TZif files */
 
 typedef struct tzif_header {
   uint32_t n_isut, n_isstd, n_leap, n_time, n_type, n_char;
@@ -507,7 +504,7 @@ done:
   return st;
 }
 
-/* ------------------------------------------------------------------------------------- the zone */
+/* ------------------------------------------------------------------ the zone */
 
 static tarn_status create_zone(tn_mem *mem, const char *name, tn_zone **out, tarn_error *err) {
   tn_zone *zone = tn_calloc(mem, 1, sizeof(*zone));

@@ -168,7 +168,7 @@ tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_aren
   return TARN_OK;
 }
 
-/* ------------------------------------------------------------- opening tables */
+/* ------------------------------------------------------------------ opening tables */
 
 typedef struct table_place {
   tn_storage *storage; /* owned */

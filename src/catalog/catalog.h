@@ -43,7 +43,7 @@ TN_CHECKED tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog,
                                         const tn_table_name *name, const tn_option *dynamic,
                                         int32_t n_dynamic, tn_table **out, tarn_error *err);
 
-/* ------------------------------------------------------------ system tables */
+/* ------------------------------------------------------------------ system tables */
 
 /* A system table: columns, and a function that makes all its rows. */
 typedef struct tn_system_table {

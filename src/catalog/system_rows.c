@@ -1,3 +1,4 @@
+/* system_rows.c - cells row by row in an arena, made into vectors at the end. */
 #include "catalog/system_rows.h"
 
 #define ROWS_LIMIT_BYTES ((size_t)1 << 30)

@@ -31,7 +31,7 @@ static int64_t local_ms(const tn_table *table, int64_t epoch_ms) {
   return epoch_ms + (int64_t)tn_zone_offset_at(table->env->zone, seconds) * 1000;
 }
 
-/* ---------------------------------------------------------------- $snapshots */
+/* ------------------------------------------------------------------ $snapshots */
 
 static const tn_field snapshot_fields[] = {
     LONG(0, "snapshot_id", NOT_NULL),
@@ -213,7 +213,7 @@ done:
   return st;
 }
 
-/* --------------------------------------------------------------------- $tags */
+/* ------------------------------------------------------------------ $tags */
 
 static const tn_field tag_fields[] = {
     TEXT(0, "tag_name", NOT_NULL),      LONG(1, "snapshot_id", NOT_NULL),
@@ -275,7 +275,7 @@ static tarn_status tag_rows(tn_table *table, tn_system_rows *rows, tn_arena *scr
   return TARN_OK;
 }
 
-/* -------------------------------------------------------- $branches, $consumers */
+/* ------------------------------------------------------------------ $branches, $consumers */
 
 static const tn_field branch_fields[] = {TEXT(0, "branch_name", NOT_NULL),
                                          TIME3(1, "create_time", NOT_NULL)};
@@ -310,7 +310,7 @@ static tarn_status consumer_rows(tn_table *table, tn_system_rows *rows, tn_arena
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------- $partitions */
+/* ------------------------------------------------------------------ $partitions */
 
 static const tn_field partition_fields[] = {
     TEXT(0, "partition", NULLABLE),
@@ -357,7 +357,7 @@ done:
   return st;
 }
 
-/* ---------------------------------------------------------------- the table */
+/* ------------------------------------------------------------------ the table */
 
 typedef tarn_status (*make_rows_fn)(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
                                     tarn_error *err);

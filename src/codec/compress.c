@@ -27,8 +27,7 @@ typedef struct codec {
   bool (*size)(tn_slice in, size_t *n_out);
 } codec;
 
-/* -------------------------------------------------------------------------------------------- none
- */
+/* ------------------------------------------------------------------ none */
 
 static tarn_status decode_none(tn_codec_context *context, tn_slice in, uint8_t *out, size_t n_out,
                                size_t *written, tarn_error *err) {
@@ -49,8 +48,7 @@ static bool size_none(tn_slice in, size_t *n_out) {
   return true;
 }
 
-/* -------------------------------------------------------------------------------------------- zstd
- */
+/* ------------------------------------------------------------------ zstd */
 
 static tarn_status decode_zstd(tn_codec_context *context, tn_slice in, uint8_t *out, size_t n_out,
                                size_t *written, tarn_error *err) {
@@ -81,8 +79,7 @@ static bool size_zstd(tn_slice in, size_t *n_out) {
          n / 32768 <= (unsigned long long)in.len;
 }
 
-/* --------------------------------------------------------------------------------------------- lz4
- */
+/* ------------------------------------------------------------------ lz4 */
 
 static tarn_status decode_lz4(tn_codec_context *context, tn_slice in, uint8_t *out, size_t n_out,
                               size_t *written, tarn_error *err) {
@@ -183,8 +180,7 @@ static tarn_status decode_lz4_any(tn_codec_context *context, tn_slice in, uint8_
   return decode_lz4(context, in, out, n_out, written, err);
 }
 
-/* ------------------------------------------------------------------------------------------ snappy
- */
+/* ------------------------------------------------------------------ snappy */
 
 /* A copy of 3 bytes can stand for 64. */
 static bool size_snappy(tn_slice in, size_t *n_out) {
@@ -209,8 +205,7 @@ static tarn_status decode_snappy(tn_codec_context *context, tn_slice in, uint8_t
   return TARN_OK;
 }
 
-/* -------------------------------------------------------------------------------------------- zlib
- */
+/* ------------------------------------------------------------------ zlib */
 
 static voidpf zlib_alloc(voidpf ctx, uInt count, uInt size) {
   size_t n;
@@ -298,8 +293,7 @@ static tarn_status decode_deflate(tn_codec_context *context, tn_slice in, uint8_
   return zlib_run(context, ZLIB_RAW, in, out, n_out, written, err);
 }
 
-/* ------------------------------------------------------------------------------------------ brotli
- */
+/* ------------------------------------------------------------------ brotli */
 
 static void *brotli_alloc(void *ctx, size_t n) {
   return tn_alloc(ctx, n);
@@ -344,8 +338,7 @@ static tarn_status decode_brotli(tn_codec_context *context, tn_slice in, uint8_t
   return TARN_OK;
 }
 
-/* ------------------------------------------------------------------------------------------- table
- */
+/* ------------------------------------------------------------------ table */
 
 static const codec codecs[TN_N_CODECS] = {
     [TN_CODEC_NONE] = {"none", decode_none, size_none},

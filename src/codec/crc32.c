@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "codec/hash.h"
 
-/* ------------------------------------------------------------------------------------------ tables
- *
- * table[k][b] is what byte b adds to the register k + 1 bytes later. It is linear in the bits of b,
+/* ------------------------------------------------------------------ tables */
+
+/* table[k][b] is what byte b adds to the register k + 1 bytes later. It is linear in the bits of b,
  * so a row of 256 is written as sums of eight values: those of the single bits. */
 
 #define BIT(i, n, value) (((i) >> (n) & 1) ? (value) : 0u)
@@ -66,9 +66,9 @@ uint32_t tn_crc32_tables(uint32_t crc, const uint8_t *bytes, size_t n_bytes) {
   return ~run_tables(~crc, bytes, n_bytes);
 }
 
-/* ----------------------------------------------------------------------------------------- folding
- *
- * A message is a polynomial; 16 bytes of it can be moved over d bits that follow by multiplying its
+/* ------------------------------------------------------------------ folding */
+
+/* A message is a polynomial; 16 bytes of it can be moved over d bits that follow by multiplying its
  * halves with x^(d + 32) and x^(d - 32) modulo the CRC's polynomial, without changing the remainder
  * (V. Gopal and others, "Fast CRC computation for generic polynomials using PCLMULQDQ", 2009). Four
  * lanes of 16 bytes go ahead 512 bits a step; at the end what is left of 16 bytes goes through the

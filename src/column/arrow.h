@@ -1,9 +1,9 @@
 /* arrow.h - vectors and schemas to and from the Arrow C data interface.
  *
- * The table of types is in design.md "Arrow types" (docs/arch/arrow.md). Field ids travel as field
- * metadata "paimon.id" (nested fields too), the SQL type of every column as "paimon.type".
- * What is exported owns itself: it may be moved apart and released by any thread, as the interface
- * allows, but before the environment is freed.
+ * The table of types is in docs/arch/arrow.md. Field ids travel as field metadata "paimon.id"
+ * (nested fields too), the SQL type of every column as "paimon.type". What is exported owns itself:
+ * it may be moved apart and released by any thread, as the interface allows, but before the
+ * environment is freed.
  */
 #ifndef TN_COLUMN_ARROW_H
 #define TN_COLUMN_ARROW_H

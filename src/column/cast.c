@@ -5,7 +5,7 @@
 #include "column/cast_internal.h"
 #include "column/vector_parts.h"
 
-/* ------------------------------------------------------------------- rules */
+/* ------------------------------------------------------------------ rules */
 
 #define ROOT(root) (1u << (root))
 #define BOOLEANS ROOT(TN_BOOLEAN)
@@ -97,7 +97,7 @@ static tarn_status no_rule(tarn_env *env, const tn_type *from, const tn_type *to
   return st;
 }
 
-/* ------------------------------------------------------- without a cast */
+/* ------------------------------------------------------------------ without a cast */
 
 /* Values of the old type are values of the new one, byte for byte. */
 static bool is_same_bytes(const tn_type *from, const tn_type *to) {
@@ -149,7 +149,7 @@ static tarn_status share_as(tarn_env *env, const tn_vec *in, const tn_type *to, 
   return TARN_OK;
 }
 
-/* -------------------------------------------------------------- flat rows */
+/* ------------------------------------------------------------------ flat rows */
 
 tarn_status tn_cast_live_rows(tarn_env *env, const tn_vec *in, const uint8_t *live,
                               tn_buffer **buffer, int64_t *null_count, tarn_error *err) {
@@ -338,7 +338,7 @@ done:
   return st;
 }
 
-/* --------------------------------------------------------------- encodings */
+/* ------------------------------------------------------------------ encodings */
 
 /* The dictionary cast once; *out stays empty when that does not do: a value that is perhaps not
  * used has no cast, or becomes null, which dictionaries do not hold. */

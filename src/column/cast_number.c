@@ -54,7 +54,7 @@ static void put_decimal(const tn_type *to, tn_i128 unscaled, int64_t shift, tn_d
   out->v.i128 = out->is_null ? 0 : is_negative ? -(tn_i128)m : (tn_i128)m;
 }
 
-/* ------------------------------------------------ from BOOLEAN and integers */
+/* ------------------------------------------------------------------ from BOOLEAN and integers */
 
 static void put_integer(const tn_type *to, int64_t v, tn_datum *out) {
   switch (to->root) {
@@ -94,7 +94,7 @@ tarn_status tn_cast_integer_to_number(const tn_cast *cast, const tn_datum *in, t
   return TARN_OK;
 }
 
-/* ---------------------------------------------------- from FLOAT and DOUBLE */
+/* ------------------------------------------------------------------ from FLOAT and DOUBLE */
 
 /* (long) and (int) of Java: toward zero, saturating, NaN is 0. */
 static int64_t real_to_integer(double v, tn_type_root root) {
@@ -159,7 +159,7 @@ tarn_status tn_cast_real_to_number(const tn_cast *cast, const tn_datum *in, tn_d
   }
 }
 
-/* ------------------------------------------------------------ from DECIMAL */
+/* ------------------------------------------------------------------ from DECIMAL */
 
 /* The nearest DOUBLE or FLOAT. Small values are a division of two exact numbers, which rounds once;
  * others go by way of a text. */
@@ -214,7 +214,7 @@ tarn_status tn_cast_decimal_to_number(const tn_cast *cast, const tn_datum *in, t
   }
 }
 
-/* ---------------------------------------------------- whole columns at once */
+/* ------------------------------------------------------------------ whole columns at once */
 
 #define DEFINE_CONVERT(name, from_type, to_type, expression) \
   static void name(const void *in, void *out, int64_t n) {   \

@@ -83,7 +83,7 @@ tarn_status tn_cast_bytes_to_text(const tn_cast *cast, const tn_datum *in, tn_da
   return TARN_OK;
 }
 
-/* ------------------------------------------------------------ nested values */
+/* ------------------------------------------------------------------ nested values */
 
 bool tn_cast_has_text(const tn_type *type) {
   switch (type->root) {

@@ -36,7 +36,7 @@ int tn_datum_compare(const tn_type *type, const tn_datum *a, const tn_datum *b);
  * unsigned bytes. FLOAT and DOUBLE by the order of Java 2.x (docs/decisions/java-deviations.md). */
 int tn_datum_compare_key(const tn_type *type, const tn_datum *a, const tn_datum *b);
 
-/* ---------------------------------------------------------------- text forms */
+/* ------------------------------------------------------------------ text forms */
 
 /* The JSON form of the CLI and of plans (reference README, "Encoding of rows"), appended. Null:
  * "null". Decimals, strings, dates, times and timestamps are JSON strings. */

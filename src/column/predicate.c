@@ -160,7 +160,7 @@ tn_pred *tn_pred_constant(tn_arena *arena, bool value) {
   return pred;
 }
 
-/* --------------------------------------------------------------- compounds */
+/* ------------------------------------------------------------------ compounds */
 
 tn_pred *tn_pred_compound(tn_arena *arena, tn_pred_op op, const tn_pred *const *children,
                           int32_t n_children) {
@@ -335,7 +335,7 @@ tn_pred *tn_pred_copy(tn_arena *arena, const tn_pred *pred) {
   return copy;
 }
 
-/* ------------------------------------------------------------ taking apart */
+/* ------------------------------------------------------------------ taking apart */
 
 tarn_status tn_pred_split_and(tn_arena *arena, const tn_pred *pred, const tn_pred ***parts,
                               int32_t *n_parts, tarn_error *err) {
@@ -415,7 +415,7 @@ bool tn_pred_equal(const tn_pred *a, const tn_pred *b) {
   return tn_pred_is_compound(a) || tn_pred_is_constant(a) || equal_leaves(a, b);
 }
 
-/* ------------------------------------------------------------- row by row */
+/* ------------------------------------------------------------------ row by row */
 
 bool tn_pred_literals_have(const tn_pred *leaf, const tn_datum *value) {
   int32_t low = 0, high = leaf->n_literals;

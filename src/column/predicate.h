@@ -121,9 +121,9 @@ bool tn_pred_only_uses(const tn_pred *pred, bool (*keep)(void *ctx, int32_t fiel
 void tn_pred_each_leaf(const tn_pred *pred, void (*visit)(void *ctx, const tn_pred *leaf),
                        void *ctx);
 
-/* Texts and numbers as literals of a type (cli.md, "WHERE"). A value that cannot be had without
- * loss is INVALID: digits beyond the scale, a number out of range, a time of day against a DATE.
- * FLOAT and DOUBLE take the nearest value, but no number that would become infinite. Temporal
+/* Texts and numbers as literals of a type (docs/cli.md, "WHERE"). A value that cannot be had
+ * without loss is INVALID: digits beyond the scale, a number out of range, a time of day against a
+ * DATE. FLOAT and DOUBLE take the nearest value, but no number that would become infinite. Temporal
  * texts: ISO dates and times with 'T' or a blank, seconds and fraction optional; LTZ with 'Z' or an
  * offset, else local in the zone. Bytes are hexadecimal digits. The text is copied into the arena.
  * is_number: the text is a number token rather than a quoted text; strings, bytes, BOOLEAN and
@@ -136,7 +136,7 @@ TN_CHECKED tarn_status tn_pred_literal_bytes(tn_arena *arena, const tn_type *typ
 TN_CHECKED tarn_status tn_pred_literal_bool(tn_arena *arena, const tn_type *type, bool value,
                                             tn_datum *out, tarn_error *err);
 
-/* The WHERE text (cli.md "WHERE"). Errors: INVALID with byte position and a caret line in the
+/* The WHERE text (docs/cli.md, "WHERE"). Errors: INVALID with byte position and a caret line in the
  * message: "...; at byte 7". `position` (may be NULL) gets the byte, -1 when there is none. */
 TN_CHECKED tarn_status tn_pred_parse(tn_arena *arena, const tn_field *fields, int32_t n_fields,
                                      const tn_zone *zone, tn_slice text, const tn_pred **out,
@@ -159,7 +159,7 @@ TN_CHECKED tarn_status tn_pred_test(const tn_pred *pred, tn_pred_get_fn get, voi
 /* A leaf against a value. */
 bool tn_pred_test_datum(const tn_pred *leaf, const tn_datum *value);
 
-/* ------------------------------------------------------- testing statistics */
+/* ------------------------------------------------------------------ testing statistics */
 
 typedef struct tn_stat {
   bool has_bounds; /* min and max are known */
@@ -176,7 +176,7 @@ typedef tarn_status (*tn_stat_get_fn)(void *ctx, const tn_pred *leaf, tn_stat *o
 TN_CHECKED tarn_status tn_pred_may_match(const tn_pred *pred, tn_stat_get_fn get, void *ctx,
                                          bool *out, tarn_error *err);
 
-/* ---------------------------------------------------------- devolving to old types */
+/* ------------------------------------------------------------------ devolving to old types */
 
 /* Rewrite a predicate on current columns for a file of an older schema (spec: read, 6; datafiles,
  * 7): leaves on fields the file lacks are replaced by their value on null; leaves on fields whose

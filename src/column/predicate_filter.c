@@ -69,7 +69,7 @@ static inline uint64_t pack_bytes(const uint8_t *bytes) {
   return word;
 }
 
-/* --------------------------------------------------- fixed layouts: intervals */
+/* ------------------------------------------------------------------ fixed layouts: intervals */
 
 /* Floats as integers in the order of Double.compare: -0.0 < 0.0, one NaN above everything. */
 static inline int32_t key_of_f32(float v) {
@@ -352,7 +352,7 @@ static tarn_status filter_fixed(const filter *f, const tn_pred *leaf, const tn_v
   return TARN_OK;
 }
 
-/* --------------------------------------------------------- bits and bytes */
+/* ------------------------------------------------------------------ bits and bytes */
 
 static void filter_bits(const tn_pred *leaf, const tn_vec *vec, int64_t n, uint64_t *words) {
   tn_datum value = {.v.boolean = true};
@@ -391,7 +391,7 @@ static void filter_bytes(const tn_pred *leaf, const tn_vec *vec, int64_t n, uint
   }
 }
 
-/* ------------------------------------------------------------- encodings */
+/* ------------------------------------------------------------------ encodings */
 
 static tarn_status filter_vec(const filter *f, const tn_pred *leaf, int32_t step, const tn_vec *vec,
                               int64_t n, uint64_t *words);

@@ -28,7 +28,7 @@ bool tn_like_match(tn_slice pattern, tn_slice text);
  */
 size_t tn_utf8_step(tn_slice s);
 
-/* --------------------------------------------------------------- columns */
+/* ------------------------------------------------------------------ columns */
 
 /* A column by its top-level name and names of nested fields; errors as tn_pred_column_find(). */
 TN_CHECKED tarn_status tn_pred_column_find_path(tn_arena *arena, const tn_field *fields,

@@ -1,12 +1,12 @@
 /* predicate_literal.c - columns by name, and texts as literals of a column's type without loss.
  *
- * Rule: cli.md "WHERE". These texts are Tarn's own: casts from STRING (cast.h) follow Java and are
- * laxer in some places (they cut digits) and stricter in others (no 'T', no offset).
+ * Rule: docs/cli.md, "WHERE". These texts are Tarn's own: casts from STRING (cast.h) follow Java
+ * and are laxer in some places (they cut digits) and stricter in others (no 'T', no offset).
  */
 #include "base/nearest.h"
 #include "column/predicate_internal.h"
 
-/* ----------------------------------------------------------------- columns */
+/* ------------------------------------------------------------------ columns */
 
 static tarn_status no_such_column(const tn_field *fields, int32_t n_fields, tn_slice name,
                                   const char *parent, tarn_error *err) {
@@ -103,7 +103,7 @@ static tarn_status refuse(tn_arena *arena, const tn_type *type, tn_slice text, c
   return st;
 }
 
-/* ----------------------------------------------------------------- numbers */
+/* ------------------------------------------------------------------ numbers */
 
 typedef enum exact_result {
   EXACT_OK,
@@ -246,7 +246,7 @@ static tarn_status read_real(tn_arena *arena, const tn_type *type, const tn_zone
   return TARN_OK;
 }
 
-/* ------------------------------------------------------- dates and times */
+/* ------------------------------------------------------------------ dates and times */
 
 typedef struct temporal {
   bool has_date, has_time, has_offset;
@@ -425,7 +425,7 @@ static tarn_status read_temporal(tn_arena *arena, const tn_type *type, const tn_
   return TARN_OK;
 }
 
-/* ------------------------------------------------------------- all of them */
+/* ------------------------------------------------------------------ all of them */
 
 static int hex_digit(uint8_t c) {
   return is_digit(c)              ? c - '0'

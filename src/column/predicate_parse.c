@@ -9,7 +9,7 @@
  *   column  := name { "." name }      name: bare, "quoted" or `quoted`
  *   literal := number | 'text' | NULL | TRUE | FALSE | X'hex' | (DATE | TIME | TIMESTAMP) 'text'
  *
- * Keywords in any case. NOT is pushed to the leaves at once. Contract: cli.md "WHERE".
+ * Keywords in any case. NOT is pushed to the leaves at once. Contract: docs/cli.md, "WHERE".
  */
 #include <stdio.h>
 
@@ -471,7 +471,7 @@ static tarn_status parse_leaf(parser *p, const tn_pred **out) {
   return parse_words_test(p, &column, out);
 }
 
-/* --------------------------------------------------------------- the tree */
+/* ------------------------------------------------------------------ the tree */
 
 static tarn_status parse_or(parser *p, const tn_pred **out);
 

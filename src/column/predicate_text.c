@@ -73,7 +73,7 @@ static tarn_status put_column(tn_buf *out, const tn_pred *leaf, tarn_error *err)
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------- literals */
+/* ------------------------------------------------------------------ literals */
 
 static tarn_status put_decimal(tn_buf *out, tn_i128 value, int32_t scale, tarn_error *err) {
   char digits[48];

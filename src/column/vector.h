@@ -175,7 +175,7 @@ void tn_batch_reset(tarn_env *env, tn_batch *batch); /* all zero afterwards */
 void tn_batch_clear(tarn_env *env, tn_batch *batch); /* drop the rows, keep the columns' types */
 void tn_batch_move(tn_batch *to, tn_batch *from);
 
-/* ------------------------------------------------------------- row ranges */
+/* ------------------------------------------------------------------ row ranges */
 
 /* Sorted, disjoint, non-adjacent ranges [begin, end) of row positions. */
 typedef struct tn_range {

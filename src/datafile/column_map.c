@@ -1,3 +1,4 @@
+/* column_map.c - which column of a file gives each wanted column, and how its values change. */
 #include "datafile/column_map.h"
 
 #include <string.h>

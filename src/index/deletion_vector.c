@@ -58,8 +58,7 @@ void tn_dv_release(tn_dv *dv) {
   }
 }
 
-/* -------------------------------------------------------------------------------------------
- * decode */
+/* ------------------------------------------------------------------ decode */
 
 /* The bitmap at the start of `bytes`; *used: its size. */
 static tarn_status decode_bitmap(tn_slice bytes, const char *path, roaring_bitmap_t **out,
@@ -209,8 +208,7 @@ tarn_status tn_dv_decode(tarn_env *env, tn_slice blob, const char *path, tn_dv *
   return st;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * load */
+/* ------------------------------------------------------------------ load */
 
 /* The blob at a place, whole. The recorded length counts differently in the two versions, so the
  * longer one is read, as far as the file goes, and the length word says which it is. */
@@ -310,8 +308,7 @@ done:
   return st;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * use */
+/* ------------------------------------------------------------------ use */
 
 int64_t tn_dv_cardinality(const tn_dv *dv) {
   return dv->cardinality;

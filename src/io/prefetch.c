@@ -23,12 +23,10 @@
 #define MIN_PEEK_BYTES ((size_t)16 * 1024)
 #define MAX_GAP_BYTES ((int64_t)64 * 1024)
 #define MAX_GROUP_BYTES ((int64_t)1024 * 1024)
-#define GROWTH_BYTES                                                           \
-  ((size_t)64 * 1024) /* requests that grow slowly must not move windows often \
-                       */
+/* Requests that grow slowly must not move windows often. */
+#define GROWTH_BYTES ((size_t)64 * 1024)
 
-/* ------------------------------------------------------------------------------- memory of windows
- */
+/* ------------------------------------------------------------------ memory of windows */
 
 /* Reserved memory. All zero: none. */
 typedef struct block {
@@ -64,8 +62,7 @@ static tarn_status block_make(tarn_env *env, block *b, size_t capacity, bool is_
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------------------------------
- * read-ahead */
+/* ------------------------------------------------------------------ read-ahead */
 
 typedef enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_FINISHED } job_state;
 
@@ -161,8 +158,7 @@ static void job_drop(read_job *job) {
   job_release(job);
 }
 
-/* ------------------------------------------------------------------------------------------
- * windows */
+/* ------------------------------------------------------------------ windows */
 
 typedef struct window {
   block bytes;
@@ -320,8 +316,7 @@ static tarn_status fill_window(tn_file *file, window *w, int64_t offset, size_t 
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------
- * plan */
+/* ------------------------------------------------------------------ plan */
 
 /* How many ranges from the i-th on are fetched together, as the header tells; *end: where they end.
  */

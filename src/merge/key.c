@@ -1,3 +1,4 @@
+/* key.c - prefixes column by column, comparisons through every encoding of vectors. */
 #include "merge/key.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@
  *   M5  Tables that need lookup merge, of one key, only the rows of level <= 0 and the one row of
  *       the smallest level > 0 (spec: merge-engines, 1 "stale versions").
  *   M6  A run whose keys descend is CORRUPT as far as the 8-byte prefixes tell, never merged
- * wrongly in silence.
+ *       wrongly in silence.
  *
  * Ties. Two writers that were open at once give equal sequence numbers to rows of one key; Paimon
  * leaves their order open (spec: merge-engines, 2). Here the rank decides, which must only depend
@@ -98,8 +98,7 @@ typedef struct tn_engine_ops {
   const char *name; /* the value of the option merge-engine */
   /* Is a group of one row merged, too (M3)? */
   bool wants_single_rows;
-  /* Selecting engines: for each group the index (into plan->rows) of the surviving row, or -1. NULL
-   * for folding engines (the next issue), which bring a fold instead. */
+  /* For each group the index (into plan->rows) of the surviving row, or -1. */
   tarn_status (*pick)(const tn_merge_plan *plan, int64_t *picks, tarn_error *err);
 } tn_engine_ops;
 

@@ -1,7 +1,8 @@
 /* options.h - table options: what is known, of which type, and what each one means to us.
  *
- * One table of structs (options_table.inc, from spec/options.md) drives parsing, refusal, "nearest
- * name" and documentation. Rule: org.apache.paimon.CoreOptions, options.OptionsUtils.
+ * One table of structs (options_table.inc; the whole list: docs/options.md) drives parsing,
+ * refusal, "nearest name" and documentation. Rule: org.apache.paimon.CoreOptions,
+ * options.OptionsUtils.
  */
 #ifndef TN_MODEL_OPTIONS_H
 #define TN_MODEL_OPTIONS_H

@@ -2,9 +2,11 @@
  *
  * Invariants
  *   S1  The latest snapshot is never cached. Hints (LATEST, EARLIEST) are only hints: missing,
- * stale, torn or garbage ones cost a listing, never a wrong answer. S2  Names in a listing that do
- * not parse are skipped. S3  Unknown keys are ignored; missing optional keys are unset. Rule:
- * org.apache.paimon.Snapshot, utils.SnapshotManager, HintFileUtils, TagManager.
+ *       stale, torn or garbage ones cost a listing, never a wrong answer.
+ *   S2  Names in a listing that do not parse are skipped.
+ *   S3  Unknown keys are ignored; missing optional keys are unset.
+ *
+ * Rule: org.apache.paimon.Snapshot, utils.SnapshotManager, HintFileUtils, TagManager.
  */
 #ifndef TN_MODEL_SNAPSHOT_H
 #define TN_MODEL_SNAPSHOT_H

@@ -42,7 +42,7 @@ static void note_leaf(void *ctx, const tn_pred *leaf) {
   m->partition_columns |= is_partition_column((void *)(uintptr_t)m->table, leaf->field_id);
 }
 
-/* ------------------------------------------- putting partition values in */
+/* ------------------------------------------------------------------ putting partition values in */
 
 typedef struct substitution {
   const tn_table *table;
@@ -82,7 +82,7 @@ static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int
   return pred;
 }
 
-/* ------------------------------------------------------- collecting values */
+/* ------------------------------------------------------------------ collecting values */
 
 /* Only = and IN fix values. */
 static int32_t bucket_column_of(const tn_table *table, const tn_pred *leaf) {
@@ -270,7 +270,7 @@ tarn_status tn_bucket_filter_init(tn_bucket_filter *filter, const tn_table *tabl
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------------- testing */
+/* ------------------------------------------------------------------ testing */
 
 static int compare_int(const void *a, const void *b) {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;

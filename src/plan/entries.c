@@ -45,7 +45,7 @@ static tn_scan_entry *entry_at(const tn_scan_worker *w, int64_t i) {
   return &w->chunk[i >> CHUNK_SHIFT][i & (CHUNK - 1)];
 }
 
-/* --------------------------------------------------------------- partitions */
+/* ------------------------------------------------------------------ partitions */
 
 static tarn_status judge_partition(tn_scan_worker *w, tn_scan_partition *p, tarn_error *err) {
   const tn_scan_filter *filter = w->request->filter;
@@ -374,7 +374,7 @@ static tarn_status read_all(entries_scan *scan, tarn_error *err) {
   return TARN_OK;
 }
 
-/* ---------------------------------------------------------- ADD and DELETE */
+/* ------------------------------------------------------------------ ADD and DELETE */
 
 static bool same_texts(const tn_record_array *a, const tn_record_array *b) {
   if (a->count != b->count) {

@@ -10,8 +10,9 @@
  *
  * Invariants
  *   E1  The order of items is that of the manifests and of the records in them, whatever the
- * threads. E2  Filters on partition, bucket and level apply to ADD and DELETE entries alike;
- * statistics prune ADD entries only (DELETE entries may come without them).
+ *       threads.
+ *   E2  Filters on partition, bucket and level apply to ADD and DELETE entries alike; statistics
+ *       prune ADD entries only (DELETE entries may come without them).
  *
  * Rule: org.apache.paimon.operation.AbstractFileStoreScan, manifest.FileEntry. Spec: manifest, 6;
  * scan-plan, 6.

@@ -93,7 +93,7 @@ static tarn_status index_partition(tn_map *map, tn_scan_partition *p, tarn_error
   return TARN_OK;
 }
 
-/* ------------------------------------------------------ order of partitions */
+/* ------------------------------------------------------------------ order of partitions */
 
 typedef struct partition_values {
   const tn_datum *values;

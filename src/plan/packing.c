@@ -100,7 +100,7 @@ static tarn_status pack_append(const tn_table *table, tn_file_group *group, tn_a
   return pack_files(table, group->files, group->n_files, arena, out, err);
 }
 
-/* ----------------------------------------------------------------- sections */
+/* ------------------------------------------------------------------ sections */
 
 /* A file with its key range. */
 typedef struct keyed_file {
@@ -289,7 +289,7 @@ static tarn_status pack_merge_tree(const tn_table *table, tn_file_group *group, 
   return pack_sections(table, group, arena, out, err);
 }
 
-/* ----------------------------------------------------------- data evolution */
+/* ------------------------------------------------------------------ data evolution */
 
 static int64_t first_row_id(const tn_scan_entry *e) {
   return e->rest != NULL && e->rest->has_first_row_id ? e->rest->first_row_id : -1;

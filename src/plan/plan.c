@@ -41,7 +41,7 @@ typedef struct planner {
   bool has_value_filter; /* rows of planned files may still be filtered out */
 } planner;
 
-/* ---------------------------------------------------------- manifest lists */
+/* ------------------------------------------------------------------ manifest lists */
 
 /* Does the manifest hold anything that can be seen? */
 static tarn_status keeps_manifest(planner *p, const tn_manifest_file *m, bool *out,
@@ -134,7 +134,7 @@ static void set_up_request(planner *p) {
   r->cancel = p->scan->cancel;
 }
 
-/* ------------------------------------------------------- pruning by bucket */
+/* ------------------------------------------------------------------ pruning by bucket */
 
 static void keep_matching(tn_file_group *group) {
   int64_t n = 0;
@@ -175,7 +175,7 @@ static void prune_groups(planner *p) {
   }
 }
 
-/* ------------------------------------------------------------------- splits */
+/* ------------------------------------------------------------------ splits */
 
 static tarn_status bucket_path(planner *p, const tn_file_group *group, const char **out,
                                tarn_error *err) {
@@ -282,7 +282,7 @@ static void cut_at_limit(planner *p) {
   plan->n_splits = n;
 }
 
-/* ----------------------------------------------------------------- planning */
+/* ------------------------------------------------------------------ planning */
 
 static tarn_status take_over_memory(planner *p, tarn_error *err) {
   tn_plan *plan = p->plan;
@@ -433,7 +433,7 @@ void tn_plan_release(tn_plan *plan) {
   tn_free(&env->mem, plan);
 }
 
-/* ------------------------------------------------------------------- splits */
+/* ------------------------------------------------------------------ splits */
 
 /* Rows of column files that stand side by side count once: those of the longest file of each group
  * of overlapping row ids. Files are ordered by row id within a split of a data evolution table. */

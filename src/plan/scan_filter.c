@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---------------------------------------------------------------- splitting */
+/* ------------------------------------------------------------------ splitting */
 
 static bool is_partition_field(void *ctx, int32_t field_id) {
   const tn_schema *schema = ctx;
@@ -71,7 +71,7 @@ tarn_status tn_scan_filter_init(tn_scan_filter *filter, tn_table *table, const t
   return join(arena, of_key, n_key, &filter->key, err);
 }
 
-/* --------------------------------------------------------------- statistics */
+/* ------------------------------------------------------------------ statistics */
 
 /* The bounds of a FLOAT or DOUBLE column that are safe under the order of filters (NaN greatest,
  * -0.0 < 0.0): a NaN bound tells nothing, an ORC bound leaves NaN values out, and either zero may
@@ -148,7 +148,7 @@ static tarn_status stat_at(stat_rows *rows, int32_t position, const tn_type *typ
   return TARN_OK;
 }
 
-/* --------------------------------------------------------------- partitions */
+/* ------------------------------------------------------------------ partitions */
 
 typedef struct partition_stats {
   const tn_schema *schema;
@@ -223,7 +223,7 @@ tarn_status tn_scan_filter_partition(const tn_scan_filter *filter, const tn_datu
   return tn_pred_test(filter->partition, get_partition_value, &ctx, out, err);
 }
 
-/* ---------------------------------------------------- files, schema by schema */
+/* ------------------------------------------------------------------ files, schema by schema */
 
 void tn_filter_memo_init(tn_filter_memo *memo, const tn_scan_filter *filter, tn_arena *arena) {
   memo->filter = filter;

@@ -1,8 +1,9 @@
 /* scan_filter.h - the uses that planning makes of a predicate.
  *
  *   partition  AND parts on partition columns alone: tested on partition values, exactly, and on
- * the partition statistics of manifests value      all other AND parts: tested on the statistics of
- * files key        those of them on trimmed primary key columns alone: tested on key statistics
+ *              the partition statistics of manifests
+ *   value      all other AND parts: tested on the statistics of files
+ *   key        those of them on trimmed primary key columns alone: tested on key statistics
  *   buckets    see bucket_filter.h
  *
  * Statistics of a file are tested under the file's own schema: columns are found by field id, and

@@ -3,8 +3,8 @@
  * Invariants
  *   T1  Options that contradict each other are INVALID before anything is read.
  *   T2  Ids between earliest and latest are contiguous; searches halve the range of ids and move
- * its lower end up when a snapshot expires under them. T3  Of snapshots with equal times the last
- * one counts, of equal watermarks the first one.
+ *       its lower end up when a snapshot expires under them.
+ *   T3  Of snapshots with equal times the last one counts, of equal watermarks the first one.
  */
 #include "plan/travel.h"
 

@@ -1,3 +1,4 @@
+/* joiner.c - pieces kept until they are worth a batch, then gathered into one. */
 #include "read/joiner.h"
 
 #include <string.h>

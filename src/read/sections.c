@@ -1,3 +1,4 @@
+/* sections.c - files sorted by least key, cut into sections, laid on the run that ends first. */
 #include "read/sections.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* split_reader.c - which way a split is read, what a read asks of every split, and going on. */
 #include "read/split_reader.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* files.c - files of tests. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "support/files.h"
 

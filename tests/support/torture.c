@@ -1,3 +1,4 @@
+/* torture.c - failing allocations, one after the other. */
 #include "support/torture.h"
 
 #include <setjmp.h>

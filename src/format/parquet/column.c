@@ -1,3 +1,4 @@
+/* column.c - types bound to nodes; shapes of groups from levels. */
 #include "format/parquet/column.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* convert.c - one loop a pair of stored and wanted type, and the choice among them. */
 #include "format/parquet/convert.h"
 
 #include "base/bytes.h"

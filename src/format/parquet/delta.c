@@ -1,3 +1,4 @@
+/* delta.c - blocks and miniblocks, opened one after the other. */
 #include "format/parquet/delta.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* dense.c - appending flat, as views or as codes; spreading over slots from the back. */
 #include "format/parquet/dense.h"
 
 #include "base/bytes.h"

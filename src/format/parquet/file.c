@@ -1,3 +1,4 @@
+/* file.c - the footer and its cache, the operations of the format, reading indexes. */
 #include "format/parquet/file.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* leaf.c - pages into the buffer, rows out of it, rows stepped over. */
 #include "format/parquet/leaf.h"
 
 #include "base/bytes.h"

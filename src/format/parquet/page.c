@@ -1,3 +1,4 @@
+/* page.c - ranges of chunks, headers of pages, bodies decompressed. */
 #include "format/parquet/page.h"
 
 #include <stdio.h>

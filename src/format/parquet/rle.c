@@ -1,3 +1,4 @@
+/* rle.c - runs opened one after the other, unpacked by their bit width. */
 #include "format/parquet/rle.h"
 
 #include "base/bytes.h"

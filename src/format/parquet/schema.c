@@ -1,3 +1,4 @@
+/* schema.c - the depth-first list of elements as a tree with levels. */
 #include "format/parquet/schema.h"
 
 #include <stdio.h>

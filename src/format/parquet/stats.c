@@ -1,3 +1,4 @@
+/* stats.c - where bounds may be trusted, and floats made safe. */
 #include "format/parquet/stats.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* thrift.c - values by type, and stepping over what is not wanted without recursion. */
 #include "format/parquet/thrift.h"
 
 #define MAX_SKIP_DEPTH 32 /* nesting of unknown values that is stepped over */

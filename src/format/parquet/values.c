@@ -1,3 +1,4 @@
+/* values.c - one decoder an encoding, opened and taken from by kind. */
 #include "format/parquet/values.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* test_arena.c - alignment, limits, growth and reuse of arenas. */
 #include "base/arena.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* test_buf.c - growth and limit of buffers. */
 #include "base/buf.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* test_cache.c - what the cache keeps, gives up and counts. */
 #include "base/cache.h"
 
 #include <pthread.h>

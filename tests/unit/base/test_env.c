@@ -1,3 +1,4 @@
+/* test_env.c - options of environments: defaults, bounds, older structs. */
 #include "base/env.h"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* test_error.c - messages: clean, cut at a character, with context. */
 #include "base/error.h"
 
 #include <errno.h>

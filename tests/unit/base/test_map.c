@@ -1,3 +1,4 @@
+/* test_map.c - the hash map: finding, order, hashing. */
 #include "base/map.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* test_mem.c - allocator hooks and the budget. */
 #include "base/mem.h"
 
 #include <pthread.h>

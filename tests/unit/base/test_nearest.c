@@ -1,3 +1,4 @@
+/* test_nearest.c - edit distances and the nearest name. */
 #include "base/nearest.h"
 
 #include "base/compat.h"

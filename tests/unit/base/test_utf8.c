@@ -1,3 +1,4 @@
+/* test_utf8.c - which bytes are UTF-8. */
 #include "base/utf8.h"
 
 #include "base/compat.h"

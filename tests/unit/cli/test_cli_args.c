@@ -1,3 +1,4 @@
+/* test_cli_args.c - command lines taken apart, mistakes told. */
 #include "args.h"
 #include "nearest.h"
 #include "support/test.h"

@@ -1,3 +1,4 @@
+/* test_cli_cell.c - values of every Arrow type as text and JSON. */
 #include "cell.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ static void assert_fixed(const char *format, const void *value, const char *json
   assert_string_equal(got_plain, plain);
 }
 
-/* ------------------------------------------------------------------- scalars */
+/* ------------------------------------------------------------------ scalars */
 
 static void cell__integers_and_booleans(void **state) {
   const int8_t i8 = -128;
@@ -211,7 +212,7 @@ static void cell__nulls_behind_an_offset(void **state) {
   assert_string_equal(json, "4");
 }
 
-/* -------------------------------------------------------------------- nested */
+/* ------------------------------------------------------------------ nested */
 
 static void cell__lists_rows_and_vectors(void **state) {
   const int32_t values[] = {1, 2, 3, 4}, offsets[] = {0, 2, 2, 4};

@@ -1,3 +1,4 @@
+/* test_cli_json.c - JSON texts looked into and outlined. */
 #include "json.h"
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+/* test_cli_rows.c - rows in every output format. */
 #include "rows.h"
 
 #include <unistd.h>
@@ -202,7 +203,7 @@ static void output__drops_what_has_not_left(void **state) {
   cli_output_reset(&output);
 }
 
-/* ---------------------------------------------------------------------- grid */
+/* ------------------------------------------------------------------ grid */
 
 static void grid__cuts_wide_cells_for_a_terminal(void **state) {
   cli_grid grid;

@@ -1,3 +1,4 @@
+/* test_cli_text.c - growing texts, escapes, widths on a terminal. */
 #include "support/test.h"
 #include "text.h"
 #include "utf8.h"

@@ -1,3 +1,4 @@
+/* test_cli_times.c - times of --as-of and the configuration file. */
 #include <unistd.h>
 
 #include "as_of.h"

@@ -31,7 +31,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* ------------------------------------------------------------------- compressing, for the tests */
+/* ------------------------------------------------------------------ compressing, for the tests */
 
 typedef struct bytes {
   uint8_t *data;
@@ -184,7 +184,7 @@ static const struct {
     {"brotli", TN_CODEC_BROTLI, do_brotli},
 };
 
-/* ---------------------------------------------------------------------------------------- tests */
+/* ------------------------------------------------------------------ tests */
 
 static void decompress__gives_what_was_compressed(void **state) {
   static const size_t sizes[] = {1, 2, 100, 65536, 300000};

@@ -1,3 +1,4 @@
+/* column_test.c - JSON text to vectors and back. */
 #include "column_test.h"
 
 #include <inttypes.h>

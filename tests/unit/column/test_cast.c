@@ -11,7 +11,7 @@
 #include "column/predicate.h"  // literals as texts
 #include "support/torture.h"
 
-/* ------------------------------------------------------------ Java's results */
+/* ------------------------------------------------------------------ Java's results */
 
 static void value_text(const tn_json *json, char *out, size_t size, tn_slice *text) {
   int64_t n;
@@ -269,7 +269,7 @@ static void casts__exist_as_in_java(void **state) {
   column_test_end(&t);
 }
 
-/* ------------------------------------------------------------ nested values */
+/* ------------------------------------------------------------------ nested values */
 
 /* Types with field ids in the order of writing. */
 static const tn_type *type_with_ids(column_test *t, const char *sql, int32_t first_id) {

@@ -12,7 +12,7 @@ static tn_datum text_datum(const char *v) {
 }
 static const tn_datum null_datum = {.is_null = true};
 
-/* ------------------------------------------------------------------- tree */
+/* ------------------------------------------------------------------ tree */
 
 static void compound__flattens_and_drops_constants(void **state) {
   predicate_test p;
@@ -179,7 +179,7 @@ static void split_and__gives_the_parts(void **state) {
   predicate_test_end(&p);
 }
 
-/* ----------------------------------------------------------- single values */
+/* ------------------------------------------------------------------ single values */
 
 /* `value` is a literal of the column, "NULL" for none. */
 static bool matches(predicate_test *p, const char *text, const char *value) {

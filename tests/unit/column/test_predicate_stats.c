@@ -1,7 +1,7 @@
 /* Statistics: may a row match? And predicates for files of an older schema. */
 #include "predicate_test.h"
 
-/* ------------------------------------------------------------ statistics */
+/* ------------------------------------------------------------------ statistics */
 
 typedef struct stat_source {
   predicate_test *p;
@@ -175,7 +175,7 @@ static void stats__that_are_unknown_keep_the_file(void **state) {
   predicate_test_end(&p);
 }
 
-/* --------------------------------------------------------- older schemas */
+/* ------------------------------------------------------------------ older schemas */
 
 /* Columns by the ids of predicate_schema: i lost or changed as told. */
 static const char *devolved(predicate_test *p, const char *text, const char *column,

@@ -1,3 +1,4 @@
+/* data_maker.c - Avro files of small rows. */
 #include "data_maker.h"
 
 #include <stdio.h>

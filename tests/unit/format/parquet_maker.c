@@ -1,3 +1,4 @@
+/* parquet_maker.c - pages, footers and their Thrift, byte by byte. */
 #include "parquet_maker.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* rows_text.c - rows as lines of text. */
 #include "rows_text.h"
 
 #include <math.h>

@@ -196,8 +196,7 @@ static void load__goes_through_the_cache(void **state) {
   tn_dv_release(NULL);
 }
 
-/* ------------------------------------------------------------------------------ vectors made here
- */
+/* ------------------------------------------------------------------ vectors made here */
 
 /* A blob of the given body, with length word and CRC. */
 static uint8_t *frame(const uint8_t *body, size_t n, size_t *n_blob) {

@@ -362,8 +362,7 @@ static void get__tells_when_the_budget_is_used_up(void **state) {
   free_source(&s);
 }
 
-/* ------------------------------------------------------------------------------------ read-ahead
- */
+/* ------------------------------------------------------------------ read-ahead */
 
 /* A file that counts what the pool's thread reads; see which thread asked. */
 static void ahead__reads_while_the_window_is_used(void **state) {

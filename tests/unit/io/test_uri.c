@@ -1,3 +1,4 @@
+/* test_uri.c - local paths, plain or as file: URIs; what is refused. */
 #include "io/storage.h"
 #include "support/test.h"
 #include "support/torture.h"

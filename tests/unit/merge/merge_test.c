@@ -1,3 +1,4 @@
+/* merge_test.c - runs from text, an input that gives them, rows to text. */
 #include "merge_test.h"
 
 #include <stdio.h>

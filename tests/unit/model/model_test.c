@@ -1,3 +1,4 @@
+/* model_test.c - environment, storage and data files of the tests of this room. */
 #include "unit/model/model_test.h"
 
 static void on_log(void *ctx, tarn_log_level level, const char *message) {

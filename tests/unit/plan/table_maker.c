@@ -1,3 +1,4 @@
+/* table_maker.c - schemas, snapshots and manifests in memory. */
 #include "table_maker.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #define BUF_LIMIT ((size_t)64 << 20)
 #define SYNC "0123456789abcdef"
 
-/* --------------------------------------------------------------------- parts */
+/* ------------------------------------------------------------------ parts */
 
 void tm_begin_in(table_maker *tm, tarn_env *env) {
   memset(tm, 0, sizeof(*tm));
@@ -66,7 +67,7 @@ void tm_put(table_maker *tm, const char *name, const char *text) {
   OK(tn_storage_memory_put(tm->storage, path, tn_slice_text(text), err));
 }
 
-/* ------------------------------------------------------------------- schemas */
+/* ------------------------------------------------------------------ schemas */
 
 static void put_list(tn_buf *b, table_maker *tm, const char *items) {
   char *at = copy(tm, items), *item;
@@ -134,7 +135,7 @@ tn_table *tm_table(table_maker *tm, const char *dynamic) {
   return table;
 }
 
-/* ---------------------------------------------------------------------- rows */
+/* ------------------------------------------------------------------ rows */
 
 tn_slice tm_text(const char *text) {
   return tn_slice_text(text);
@@ -195,7 +196,7 @@ tn_record_array tm_longs(table_maker *tm, const char *longs) {
   return out;
 }
 
-/* ------------------------------------------------------------------- entries */
+/* ------------------------------------------------------------------ entries */
 
 static const uint8_t EMPTY_ROW[12];
 
@@ -245,7 +246,7 @@ tn_manifest_entry tm_deleted(tn_manifest_entry entry) {
   return entry;
 }
 
-/* ------------------------------------------------------------- Avro, by hand */
+/* ------------------------------------------------------------------ Avro, by hand */
 
 static void put_long(tn_buf *b, int64_t value) {
   uint64_t z = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
@@ -472,7 +473,7 @@ const char *tm_index(table_maker *tm, const tn_index_entry *entries, int n) {
   return name;
 }
 
-/* ----------------------------------------------------------------- snapshots */
+/* ------------------------------------------------------------------ snapshots */
 
 static void put_snapshot(table_maker *tm, const char *name, const tm_snapshot_parts *p) {
   tn_buf b;
@@ -519,7 +520,7 @@ void tm_commit(table_maker *tm, int64_t id, const tn_manifest_entry *entries, in
   tm_snapshot(tm, &p);
 }
 
-/* --------------------------------------------------------------------- plans */
+/* ------------------------------------------------------------------ plans */
 
 const tn_pred *tm_where(table_maker *tm, const tn_table *table, const char *where) {
   const tn_pred *pred = NULL;

@@ -35,7 +35,7 @@ static tn_manifest_entry with_v(table_maker *tm, tn_manifest_entry e, const char
   return e;
 }
 
-/* ----------------------------------------------------------- lists, manifests */
+/* ------------------------------------------------------------------ lists, manifests */
 
 static void plan__an_empty_table_has_no_splits(void **state) {
   table_maker tm;
@@ -204,7 +204,7 @@ static void plan__skips_manifests(void **state) {
   tm_end(&tm);
 }
 
-/* ------------------------------------------------------------ primary keys */
+/* ------------------------------------------------------------------ primary keys */
 
 /* A file whose values cannot match may still hide an older version. */
 static void prune__keeps_all_files_of_an_overlapping_bucket(void **state) {
@@ -390,7 +390,7 @@ static void row_count__is_unknown_where_rows_merge(void **state) {
   tm_end(&tm);
 }
 
-/* ------------------------------------------------------------------- buckets */
+/* ------------------------------------------------------------------ buckets */
 
 static void prune__buckets_by_the_entrys_own_number(void **state) {
   table_maker tm;
@@ -420,7 +420,7 @@ static void prune__buckets_by_the_entrys_own_number(void **state) {
   tm_end(&tm);
 }
 
-/* ----------------------------------------------------------- deletion vectors */
+/* ------------------------------------------------------------------ deletion vectors */
 
 static tn_dv_range range(const char *file, int32_t offset, int32_t length, int64_t cardinality) {
   tn_dv_range r = {tn_slice_text(file), offset, length, cardinality, cardinality >= 0};
@@ -490,7 +490,7 @@ static void plan__attaches_deletion_vectors(void **state) {
   tm_end(&tm);
 }
 
-/* --------------------------------------------------------------------- limit */
+/* ------------------------------------------------------------------ limit */
 
 /* Deleted rows do not count towards a limit. */
 static void limit__counts_deletions(void **state) {
@@ -567,7 +567,7 @@ static void limit__stops_reading_manifests(void **state) {
   tm_end(&tm);
 }
 
-/* --------------------------------------------------------------- other duties */
+/* ------------------------------------------------------------------ other duties */
 
 static void plan__keeps_statistics_on_request(void **state) {
   table_maker tm;
@@ -721,7 +721,7 @@ static void plan__rejects_corrupt_entries(void **state) {
   tm_end(&tm);
 }
 
-/* ------------------------------------------------------------------- torture */
+/* ------------------------------------------------------------------ torture */
 
 /* What is planned over and over: made in an environment of its own, storage and all. */
 static tarn_status plan_once(void *ctx, tarn_env *env, tarn_error *err) {

@@ -139,7 +139,7 @@ static void split__vector_with_two_files(void **state) {
   tarn_env_free(env);
 }
 
-/* ------------------------------------------------------------- older versions */
+/* ------------------------------------------------------------------ older versions */
 
 static void put_be(tn_buf *b, uint64_t value, size_t n) {
   uint8_t bytes[8];
@@ -302,7 +302,7 @@ static void split__paths_beyond_ascii(void **state) {
   tarn_env_free(env);
 }
 
-/* ---------------------------------------------------------------- bad bytes */
+/* ------------------------------------------------------------------ bad bytes */
 
 static void split__rejects_every_truncation(void **state) {
   tarn_env *env = new_env();

@@ -1,3 +1,4 @@
+/* read_test.c - splits by hand, read to text. */
 #include "read_test.h"
 
 #include <stdio.h>
