@@ -11,4 +11,7 @@ uint32_t tn_crc32(uint32_t crc, const void *bytes, size_t n_bytes);
 /* Murmur3 x86 32-bit over little-endian words; n_bytes is a multiple of 4 (spec: rows, 2). */
 int32_t tn_murmur3_words(const void *bytes, size_t n_bytes, uint32_t seed);
 
+/* XXH64 (xxHash specification, "XXH64 algorithm"). */
+uint64_t tn_xxh64(const void *bytes, size_t n_bytes, uint64_t seed);
+
 #endif

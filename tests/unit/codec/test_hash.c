@@ -111,6 +111,32 @@ static void murmur3__agrees_with_java(void **state) {
   }
 }
 
+/* The check values of the reference implementation, over the bytes it makes for them. */
+static void xxh64__has_the_published_check_values(void **state) {
+  static const uint64_t SEED = 2654435761u;
+  static const struct {
+    size_t n_bytes;
+    bool has_seed;
+    uint64_t hash;
+  } cases[] = {
+      {0, false, UINT64_C(0xEF46DB3751D8E999)},   {0, true, UINT64_C(0xAC75FDA2929B17EF)},
+      {1, false, UINT64_C(0xE934A84ADB052768)},   {1, true, UINT64_C(0x5014607643A9B4C3)},
+      {4, false, UINT64_C(0x9136A0DCA57457EE)},   {4, true, UINT64_C(0xCAAB286BD8E9FDB5)},
+      {14, false, UINT64_C(0x8282DCC4994E35C8)},  {14, true, UINT64_C(0xC3BD6BF63DEB6DF0)},
+      {222, false, UINT64_C(0xB641AE8CB691C174)}, {222, true, UINT64_C(0x20CB8AB7AE10C14A)},
+  };
+  uint8_t made[222];
+  uint64_t generator = SEED;
+  (void)state;
+  for (size_t i = 0; i < sizeof(made); i++) {
+    made[i] = (uint8_t)(generator >> 56);
+    generator *= UINT64_C(11400714785074694797);
+  }
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    assert_true(tn_xxh64(made, cases[i].n_bytes, cases[i].has_seed ? SEED : 0) == cases[i].hash);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(crc32_tables__agrees_with_zlib),
@@ -118,6 +144,7 @@ int main(void) {
       cmocka_unit_test(crc32__agrees_with_zlib),
       cmocka_unit_test(crc32__has_the_published_check_value),
       cmocka_unit_test(murmur3__agrees_with_java),
+      cmocka_unit_test(xxh64__has_the_published_check_values),
   };
   return cmocka_run_group_tests_name("hash", tests, make_bytes, free_bytes);
 }
