@@ -325,7 +325,7 @@ static const scalar_type scalar_types[] = {
 };
 
 bool cli_cell_set_scalar(cli_cell *cell, const char *format) {
-  for (size_t i = 0; i < sizeof(scalar_types) / sizeof(scalar_types[0]); i++) {
+  for (size_t i = 0; i < CLI_COUNT(scalar_types); i++) {
     const scalar_type *t = &scalar_types[i];
     size_t n = strlen(t->format);
     const char *rest = format + n;

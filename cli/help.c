@@ -25,8 +25,6 @@ static const char *const exit_docs[][2] = {
     {"130", "interrupted"},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ------------------------------------------------------------------ plain text */
 
 /* Words with line breaks, continued at the indent; `column` is where the first word stands. */
@@ -115,7 +113,7 @@ static void help_program(cli_text *out) {
   cli_text_puts(out, "\nOptions of every command, before or after its words:\n");
   add_options(out, cli_common_options);
   cli_text_puts(out, "\nExit codes:\n");
-  for (size_t i = 0; i < COUNT(exit_docs); i++) {
+  for (size_t i = 0; i < CLI_COUNT(exit_docs); i++) {
     add_entry(out, exit_docs[i][0], exit_docs[i][1]);
   }
   cli_text_puts(out, "\n'tarn help table read' tells more about a command.\n");
@@ -293,7 +291,7 @@ void cli_help_man(cli_text *out) {
   cli_text_puts(out, ".SH OTHER OPTIONS\n");
   man_options(out, own & ~cli_common_options);
   cli_text_puts(out, ".SH EXIT STATUS\n");
-  for (size_t i = 0; i < COUNT(exit_docs); i++) {
+  for (size_t i = 0; i < CLI_COUNT(exit_docs); i++) {
     add_term(out, exit_docs[i][0], exit_docs[i][1]);
   }
   cli_text_puts(out, ".SH ENVIRONMENT\n");

@@ -17,7 +17,7 @@ tarn_status cli_scan_travel(cli_args *args, tarn_error *err) {
   const char *given = NULL;
   int64_t id = 0;
   tarn_status st = cli_args_number(args, OPT_SNAPSHOT, 1, INT64_MAX, &id, err);
-  for (size_t i = 0; i < sizeof(travels) / sizeof(travels[0]) && st == TARN_OK; i++) {
+  for (size_t i = 0; i < CLI_COUNT(travels) && st == TARN_OK; i++) {
     const char *value = args->values[travels[i].id];
     const char *key = travels[i].key, *name = cli_options[travels[i].id].name;
     if (value == NULL) {

@@ -40,7 +40,7 @@ static bool parse_memory(const char *text, size_t *out) {
   for (size_t i = 0; i <= n; i++) {
     unit[i] = (char)tolower((unsigned char)end[i]);
   }
-  for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+  for (size_t i = 0; i < CLI_COUNT(units); i++) {
     if (strcmp(unit, units[i].unit) == 0) {
       *out = (size_t)number << units[i].shift;
       return number > 0 && (*out >> units[i].shift) == number;
@@ -53,7 +53,7 @@ static tarn_status find_format(cli_session *s, tarn_error *err) {
   static const char *const names[] = {"table", "jsonl", "json", "csv", "arrow"};
   const char *name = s->args->values[OPT_FORMAT];
   s->format = s->output.is_terminal ? CLI_FORMAT_TABLE : CLI_FORMAT_JSONL;
-  for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+  for (size_t i = 0; name != NULL && i < CLI_COUNT(names); i++) {
     if (strcmp(name, names[i]) == 0) {
       s->format = (cli_format)i;
     }

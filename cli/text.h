@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 typedef struct cli_text {
   char *data; /* owned; not NUL-terminated */
   size_t len, capacity;

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "text.h"
+
 size_t cli_utf8_length(const uint8_t *b, size_t n) {
   if (n == 0) {
     return 0;
@@ -84,9 +86,9 @@ static size_t step(const uint8_t *b, size_t n, size_t *columns) {
   for (size_t i = 1; i < length; i++) {
     c = c << 6 | (b[i] & 0x3Fu);
   }
-  if (is_within(c, zero_width, sizeof(zero_width) / sizeof(zero_width[0]))) {
+  if (is_within(c, zero_width, CLI_COUNT(zero_width))) {
     *columns = 0;
-  } else if (is_within(c, double_width, sizeof(double_width) / sizeof(double_width[0]))) {
+  } else if (is_within(c, double_width, CLI_COUNT(double_width))) {
     *columns = 2;
   }
   return length;

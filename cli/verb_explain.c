@@ -10,7 +10,7 @@ static void add_bytes(cli_text *out, int64_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = (double)bytes;
   size_t unit = 0;
-  while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+  while (value >= 1024 && unit + 1 < CLI_COUNT(units)) {
     value /= 1024;
     unit++;
   }
@@ -94,7 +94,7 @@ static void add_files(cli_session *s, cli_text *out, const cli_json *split, size
                                      "schemaId", "minKey", "maxKey"};
   static const char *const titles[] = {"file",   "level",   "rows",    "bytes",
                                        "schema", "min key", "max key", "deleted"};
-  enum { N_KEYS = sizeof(keys) / sizeof(keys[0]) };
+  enum { N_KEYS = CLI_COUNT(keys) };
   cli_grid grid;
   if (!cli_grid_init(&grid, N_KEYS + 1)) {
     out->is_broken = true;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 #define FLAG(name, letter, doc) {name, letter, CLI_VALUE_NONE, NULL, NULL, NULL, doc}
 #define VALUE(name, letter, kind, value, doc) {name, letter, kind, value, NULL, NULL, doc}
 #define CHOICE(name, letter, value, choices, to_come, doc) \
@@ -96,7 +98,7 @@ const cli_noun cli_nouns[] = {
     {"help", "help about a command"},
     {"completion", "completion scripts for shells"},
 };
-const size_t cli_n_nouns = sizeof(cli_nouns) / sizeof(cli_nouns[0]);
+const size_t cli_n_nouns = CLI_COUNT(cli_nouns);
 
 #define ONE_TABLE "TABLE", 1, 1, CLI_VALUE_FOLDER
 /* A verb that reads a system table. */
@@ -200,7 +202,7 @@ const cli_verb cli_verbs[] = {
     NOT_YET("maintain", NULL, CLI_SINCE_LATER),
     NOT_YET("sql", NULL, CLI_SINCE_LATER),
 };
-const size_t cli_n_verbs = sizeof(cli_verbs) / sizeof(cli_verbs[0]);
+const size_t cli_n_verbs = CLI_COUNT(cli_verbs);
 
 void cli_verb_name(const cli_verb *verb, char *out, size_t size) {
   (void)snprintf(out, size, "%s%s%s", verb->noun, verb->verb != NULL ? " " : "",

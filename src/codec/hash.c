@@ -41,7 +41,7 @@ static inline uint64_t xxh_round(uint64_t acc, uint64_t lane) {
 
 /* What the stripes of 32 bytes leave: four lanes folded into one. */
 static uint64_t xxh_stripes(const uint8_t *p, size_t n_stripes, uint64_t seed) {
-  static const int TURNS[4] = {1, 7, 12, 18};
+  static const int turns[4] = {1, 7, 12, 18};
   uint64_t acc[4] = {seed + XXH_PRIME_1 + XXH_PRIME_2, seed + XXH_PRIME_2, seed,
                      seed - XXH_PRIME_1};
   uint64_t h = 0;
@@ -51,7 +51,7 @@ static uint64_t xxh_stripes(const uint8_t *p, size_t n_stripes, uint64_t seed) {
     }
   }
   for (size_t i = 0; i < 4; i++) {
-    h += rotl64(acc[i], TURNS[i]);
+    h += rotl64(acc[i], turns[i]);
   }
   for (size_t i = 0; i < 4; i++) {
     h = (h ^ xxh_round(0, acc[i])) * XXH_PRIME_1 + XXH_PRIME_4;

@@ -51,6 +51,11 @@ tarn_status tn_binary_row_view(tn_slice bytes, int32_t arity, const char *what, 
   return TARN_OK;
 }
 
+tn_slice tn_binary_row_empty(void) {
+  static const uint8_t bytes[4 + 8]; /* arity 0, null bits */
+  return tn_slice_of(bytes, sizeof(bytes));
+}
+
 tarn_status tn_binary_row_decode(tn_slice bytes, const char *what, tn_binary_row *out,
                                  tarn_error *err) {
   if (bytes.len < 4) {

@@ -22,6 +22,8 @@ typedef struct tn_binary_row {
  * place in messages. Errors: CORRUPT. */
 TN_CHECKED tarn_status tn_binary_row_decode(tn_slice bytes, const char *what, tn_binary_row *out,
                                             tarn_error *err);
+/* A row without columns, with its arity in front: constant bytes. */
+tn_slice tn_binary_row_empty(void);
 /* From bare bytes whose arity is known. */
 TN_CHECKED tarn_status tn_binary_row_view(tn_slice bytes, int32_t arity, const char *what,
                                           tn_binary_row *out, tarn_error *err);

@@ -20,8 +20,8 @@ typedef struct decimal {
 typedef struct binary {
   uint64_t c;
   int q; /* value c * 2^q */
-  bool
-      is_at_step; /* the value below is only half as far away: c is a power of two, not the least */
+  /* The value below is only half as far away: c is a power of two, not the least one. */
+  bool is_at_step;
 } binary;
 
 static int floor_log10_pow2(int e) {

@@ -164,8 +164,8 @@ typedef struct tn_batch {
   int32_t n_columns;
   const tn_field *fields;
   tn_vec *columns;
-  int64_t
-      first_position; /* of row 0 in its physical file; rows are contiguous there. -1: no file */
+  /* Of row 0 in its physical file; rows are contiguous there. -1: no file. */
+  int64_t first_position;
 } tn_batch;
 
 /* Into raw memory: no rows, first_position -1. */

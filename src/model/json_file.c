@@ -5,7 +5,7 @@
 
 #define MAX_BYTES ((size_t)64 << 20)
 
-static const int WAITS_MS[] = {10, 20, 50, 100, 150, 200};
+static const int waits_ms[] = {10, 20, 50, 100, 150, 200};
 
 static void wait_ms(int ms) {
   struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -23,10 +23,10 @@ tarn_status tn_json_file_read(tarn_env *env, tn_storage *storage, const char *pa
     if (st == TARN_OK) {
       st = tn_json_parse(&env->mem, tn_buf_slice(&text), path, out, err);
     }
-    if (st != TARN_E_CORRUPT || attempt == TN_COUNT(WAITS_MS)) {
+    if (st != TARN_E_CORRUPT || attempt == TN_COUNT(waits_ms)) {
       break;
     }
-    wait_ms(WAITS_MS[attempt]);
+    wait_ms(waits_ms[attempt]);
     tn_error_reset(err);
   }
   tn_buf_reset(&text);

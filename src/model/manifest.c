@@ -16,19 +16,19 @@
 #define NESTED(type, name, member, table) \
   {name, TN_RECORD_STRUCT, offsetof(type, member), TN_RECORD_NO_FLAG, table, TN_COUNT(table), 0}
 
-static const tn_record_field STATS_FIELDS[] = {
+static const tn_record_field stats_fields[] = {
     REQUIRED(tn_simple_stats, BYTES, "_MIN_VALUES", min_values),
     REQUIRED(tn_simple_stats, BYTES, "_MAX_VALUES", max_values),
     NULLABLE(tn_simple_stats, LONGS, "_NULL_COUNTS", null_counts, has_null_counts),
 };
 
-static const tn_record_field LIST_FIELDS[] = {
+static const tn_record_field list_fields[] = {
     REQUIRED(tn_manifest_file, INT, "_VERSION", version),
     REQUIRED(tn_manifest_file, TEXT, "_FILE_NAME", file_name),
     REQUIRED(tn_manifest_file, LONG, "_FILE_SIZE", file_size),
     REQUIRED(tn_manifest_file, LONG, "_NUM_ADDED_FILES", n_added),
     REQUIRED(tn_manifest_file, LONG, "_NUM_DELETED_FILES", n_deleted),
-    NESTED(tn_manifest_file, "_PARTITION_STATS", partition_stats, STATS_FIELDS),
+    NESTED(tn_manifest_file, "_PARTITION_STATS", partition_stats, stats_fields),
     REQUIRED(tn_manifest_file, LONG, "_SCHEMA_ID", schema_id),
     NULLABLE(tn_manifest_file, INT, "_MIN_BUCKET", min_bucket, has_buckets_min),
     NULLABLE(tn_manifest_file, INT, "_MAX_BUCKET", max_bucket, has_buckets_max),
@@ -38,14 +38,14 @@ static const tn_record_field LIST_FIELDS[] = {
     NULLABLE(tn_manifest_file, LONG, "_MAX_ROW_ID", max_row_id, has_row_id_max),
 };
 
-static const tn_record_field FILE_FIELDS[] = {
+static const tn_record_field file_fields[] = {
     REQUIRED(tn_data_file, TEXT, "_FILE_NAME", file_name),
     REQUIRED(tn_data_file, LONG, "_FILE_SIZE", file_size),
     REQUIRED(tn_data_file, LONG, "_ROW_COUNT", row_count),
     REQUIRED(tn_data_file, BYTES, "_MIN_KEY", min_key),
     REQUIRED(tn_data_file, BYTES, "_MAX_KEY", max_key),
-    NESTED(tn_data_file, "_KEY_STATS", key_stats, STATS_FIELDS),
-    NESTED(tn_data_file, "_VALUE_STATS", value_stats, STATS_FIELDS),
+    NESTED(tn_data_file, "_KEY_STATS", key_stats, stats_fields),
+    NESTED(tn_data_file, "_VALUE_STATS", value_stats, stats_fields),
     REQUIRED(tn_data_file, LONG, "_MIN_SEQUENCE_NUMBER", min_sequence),
     REQUIRED(tn_data_file, LONG, "_MAX_SEQUENCE_NUMBER", max_sequence),
     REQUIRED(tn_data_file, LONG, "_SCHEMA_ID", schema_id),
@@ -61,23 +61,23 @@ static const tn_record_field FILE_FIELDS[] = {
     NULLABLE(tn_data_file, TEXTS, "_WRITE_COLS", write_cols, has_write_cols),
 };
 
-static const tn_record_field ENTRY_FIELDS[] = {
+static const tn_record_field entry_fields[] = {
     REQUIRED(tn_manifest_entry, INT, "_VERSION", version),
     REQUIRED(tn_manifest_entry, INT, "_KIND", kind),
     REQUIRED(tn_manifest_entry, BYTES, "_PARTITION", partition),
     REQUIRED(tn_manifest_entry, INT, "_BUCKET", bucket),
     REQUIRED(tn_manifest_entry, INT, "_TOTAL_BUCKETS", total_buckets),
-    NESTED(tn_manifest_entry, "_FILE", file, FILE_FIELDS),
+    NESTED(tn_manifest_entry, "_FILE", file, file_fields),
 };
 
-static const tn_record_field RANGE_FIELDS[] = {
+static const tn_record_field range_fields[] = {
     REQUIRED(tn_dv_range, TEXT, "f0", data_file),
     REQUIRED(tn_dv_range, INT, "f1", offset),
     REQUIRED(tn_dv_range, INT, "f2", length),
     NULLABLE(tn_dv_range, LONG, "_CARDINALITY", cardinality, has_cardinality),
 };
 
-static const tn_record_field INDEX_FIELDS[] = {
+static const tn_record_field index_fields[] = {
     REQUIRED(tn_index_entry, INT, "_VERSION", version),
     REQUIRED(tn_index_entry, INT, "_KIND", kind),
     REQUIRED(tn_index_entry, BYTES, "_PARTITION", partition),
@@ -87,7 +87,7 @@ static const tn_record_field INDEX_FIELDS[] = {
     REQUIRED(tn_index_entry, LONG, "_FILE_SIZE", file_size),
     REQUIRED(tn_index_entry, LONG, "_ROW_COUNT", row_count),
     {"_DELETIONS_VECTORS_RANGES", TN_RECORD_STRUCTS, offsetof(tn_index_entry, dv_ranges),
-     offsetof(tn_index_entry, has_dv_ranges), RANGE_FIELDS, TN_COUNT(RANGE_FIELDS),
+     offsetof(tn_index_entry, has_dv_ranges), range_fields, TN_COUNT(range_fields),
      sizeof(tn_dv_range)},
     NULLABLE(tn_index_entry, TEXT, "_EXTERNAL_PATH", external_path, has_external_path),
 };
@@ -233,7 +233,7 @@ tarn_status tn_manifest_list_read(tarn_env *env, tn_storage *storage,
                                   const tn_manifest_name *name, tn_manifest_file_sink sink,
                                   void *ctx, tarn_error *err) {
   handoff h = {.file_sink = sink, .ctx = ctx};
-  return read_named(env, storage, readers, table_path, name, LIST_FIELDS, TN_COUNT(LIST_FIELDS),
+  return read_named(env, storage, readers, table_path, name, list_fields, TN_COUNT(list_fields),
                     sizeof(tn_manifest_file), on_file, &h, err);
 }
 
@@ -241,7 +241,7 @@ tarn_status tn_manifest_read(tarn_env *env, tn_storage *storage, const tn_record
                              const char *table_path, const tn_manifest_name *name,
                              tn_manifest_entry_sink sink, void *ctx, tarn_error *err) {
   handoff h = {.entry_sink = sink, .ctx = ctx};
-  return read_named(env, storage, readers, table_path, name, ENTRY_FIELDS, TN_COUNT(ENTRY_FIELDS),
+  return read_named(env, storage, readers, table_path, name, entry_fields, TN_COUNT(entry_fields),
                     sizeof(tn_manifest_entry), on_entry, &h, err);
 }
 
@@ -250,7 +250,7 @@ tarn_status tn_index_manifest_read(tarn_env *env, tn_storage *storage,
                                    const tn_manifest_name *name, tn_index_entry_sink sink,
                                    void *ctx, tarn_error *err) {
   handoff h = {.index_sink = sink, .ctx = ctx};
-  return read_named(env, storage, readers, table_path, name, INDEX_FIELDS, TN_COUNT(INDEX_FIELDS),
+  return read_named(env, storage, readers, table_path, name, index_fields, TN_COUNT(index_fields),
                     sizeof(tn_index_entry), on_index, &h, err);
 }
 

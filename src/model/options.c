@@ -17,7 +17,7 @@
    .doc = (text),                                     \
    __VA_ARGS__},
 
-static const tn_option_info OPTIONS[] = {
+static const tn_option_info known_options[] = {
 #include "model/options_table.inc"
 };
 
@@ -27,7 +27,7 @@ static const tn_option_info OPTIONS[] = {
 static const struct {
   const char *invented;
   const char *key;
-} INVENTED[] = {
+} invented_keys[] = {
     {"scan.split-size", "source.split.target-size"},
     {"split.target-size", "source.split.target-size"},
     {"split-size", "source.split.target-size"},
@@ -53,8 +53,8 @@ static const struct {
 };
 
 const tn_option_info *tn_option_all(size_t *count) {
-  *count = TN_COUNT(OPTIONS);
-  return OPTIONS;
+  *count = TN_COUNT(known_options);
+  return known_options;
 }
 
 /* Does the text match a pattern in which each * stands for one byte or more? */
@@ -109,14 +109,14 @@ static bool is_key_of(const tn_option_info *info, const char *key) {
 }
 
 const tn_option_info *tn_option_find(const char *key) {
-  for (size_t i = 0; i < TN_COUNT(OPTIONS); i++) {
-    if (strcmp(OPTIONS[i].key, key) == 0) {
-      return &OPTIONS[i];
+  for (size_t i = 0; i < TN_COUNT(known_options); i++) {
+    if (strcmp(known_options[i].key, key) == 0) {
+      return &known_options[i];
     }
   }
-  for (size_t i = 0; i < TN_COUNT(OPTIONS); i++) {
-    if (is_key_of(&OPTIONS[i], key)) {
-      return &OPTIONS[i];
+  for (size_t i = 0; i < TN_COUNT(known_options); i++) {
+    if (is_key_of(&known_options[i], key)) {
+      return &known_options[i];
     }
   }
   return NULL;
@@ -124,15 +124,15 @@ const tn_option_info *tn_option_find(const char *key) {
 
 const char *tn_option_nearest(const char *key) {
   tn_nearest nearest;
-  for (size_t i = 0; i < TN_COUNT(INVENTED); i++) {
-    if (strcmp(INVENTED[i].invented, key) == 0) {
-      return INVENTED[i].key;
+  for (size_t i = 0; i < TN_COUNT(invented_keys); i++) {
+    if (strcmp(invented_keys[i].invented, key) == 0) {
+      return invented_keys[i].key;
     }
   }
   tn_nearest_init(&nearest, tn_slice_text(key));
-  for (size_t i = 0; i < TN_COUNT(OPTIONS); i++) {
-    if (strchr(OPTIONS[i].key, '*') == NULL) {
-      tn_nearest_offer(&nearest, OPTIONS[i].key);
+  for (size_t i = 0; i < TN_COUNT(known_options); i++) {
+    if (strchr(known_options[i].key, '*') == NULL) {
+      tn_nearest_offer(&nearest, known_options[i].key);
     }
   }
   return nearest.best;
@@ -297,7 +297,7 @@ typedef struct unit {
   int64_t factor;
 } unit;
 
-static const unit MEMORY_UNITS[] = {
+static const unit memory_units[] = {
     {"b,bytes", 1},
     {"k,kb,kibibytes", (int64_t)1 << 10},
     {"m,mb,mebibytes", (int64_t)1 << 20},
@@ -306,7 +306,7 @@ static const unit MEMORY_UNITS[] = {
 };
 
 /* Milliseconds a unit has; below zero: units a millisecond has. */
-static const unit TIME_UNITS[] = {
+static const unit time_units[] = {
     {"ms,milli,millis,millisecond,milliseconds", 1},
     {"s,sec,secs,second,seconds", 1000},
     {"m,min,minute,minutes", 60000},
@@ -342,11 +342,11 @@ static bool parse_with_unit(const char *text, const unit *units, size_t n_units,
 }
 
 static bool parse_memory(const char *text, int64_t *out) {
-  return parse_with_unit(text, MEMORY_UNITS, TN_COUNT(MEMORY_UNITS), out);
+  return parse_with_unit(text, memory_units, TN_COUNT(memory_units), out);
 }
 
 static bool parse_duration(const char *text, int64_t *out) {
-  return parse_with_unit(text, TIME_UNITS, TN_COUNT(TIME_UNITS), out);
+  return parse_with_unit(text, time_units, TN_COUNT(time_units), out);
 }
 
 tarn_status tn_parse_memory_size(const char *text, int64_t *bytes, tarn_error *err) {
@@ -366,7 +366,7 @@ tarn_status tn_parse_duration(const char *text, int64_t *ms, tarn_error *err) {
 
 /* ------------------------------------------------------------------ typed options */
 
-static const char *const TYPE_NAMES[] = {
+static const char *const type_names[] = {
     [TN_OPT_BOOLEAN] = "a boolean (true or false)",
     [TN_OPT_INTEGER] = "an integer of 32 bits",
     [TN_OPT_LONG] = "an integer of 64 bits",
@@ -414,7 +414,7 @@ static tarn_status bad_value(const tn_option_info *info, const tn_option *option
                    option->key, option->value, info->values);
   }
   return tn_fail(err, TARN_E_INVALID, "option '%s': cannot parse '%s' as %s", option->key,
-                 option->value, TYPE_NAMES[info->type]);
+                 option->value, type_names[info->type]);
 }
 
 /* The value of an option or its default. *is_set may be NULL. */

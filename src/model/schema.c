@@ -288,7 +288,7 @@ static void cache_release(void *value) {
   tn_schema_release(value);
 }
 
-static const tn_cache_ops CACHE_OPS = {"schema", cache_retain, cache_release};
+static const tn_cache_ops cache_ops = {"schema", cache_retain, cache_release};
 
 static tarn_status load(tarn_env *env, tn_storage *storage, const char *path, tn_schema **out,
                         tarn_error *err) {
@@ -314,10 +314,10 @@ static tarn_status load_cached(tarn_env *env, tn_storage *storage, tn_arena *are
   if (key == NULL) {
     return tn_oom(err);
   }
-  *out = tn_cache_get(env->cache, &CACHE_OPS, tn_slice_text(key));
+  *out = tn_cache_get(env->cache, &cache_ops, tn_slice_text(key));
   if (*out == NULL) {
     TN_TRY(load(env, storage, path, out, err));
-    tn_cache_put(env->cache, &CACHE_OPS, tn_slice_text(key), *out, (*out)->arena.held_bytes);
+    tn_cache_put(env->cache, &cache_ops, tn_slice_text(key), *out, (*out)->arena.held_bytes);
   }
   return TARN_OK;
 }

@@ -9,10 +9,10 @@
 
 /* ------------------------------------------------------------------ decoding */
 
-static const char *const COMMIT_KINDS[] = {"APPEND", "COMPACT", "OVERWRITE", "ANALYZE"};
+static const char *const commit_kinds[] = {"APPEND", "COMPACT", "OVERWRITE", "ANALYZE"};
 
 const char *tn_commit_kind_name(tn_commit_kind kind) {
-  return COMMIT_KINDS[kind];
+  return commit_kinds[kind];
 }
 
 typedef struct decoder {
@@ -62,8 +62,8 @@ static tarn_status number(decoder *d, const char *key, int64_t *out) {
 static tarn_status decode_kind(decoder *d, tn_snapshot *out) {
   const char *name;
   TN_TRY(text(d, "commitKind", &name));
-  for (size_t i = 0; i < TN_COUNT(COMMIT_KINDS); i++) {
-    if (strcmp(name, COMMIT_KINDS[i]) == 0) {
+  for (size_t i = 0; i < TN_COUNT(commit_kinds); i++) {
+    if (strcmp(name, commit_kinds[i]) == 0) {
       out->commit_kind = (tn_commit_kind)i;
       return TARN_OK;
     }

@@ -8,7 +8,7 @@
 /* Options that a query may repeat but not change. Rule: CoreOptions.IMMUTABLE_OPTIONS,
  * SchemaManager.checkAlterTableOption; spec: snapshot-schema, 2 "Options: stored versus dynamic".
  */
-static const char *const IMMUTABLE[] = {
+static const char *const immutable[] = {
     "bucket",
     "bucket-key",
     "bucket-function.type",
@@ -35,8 +35,8 @@ static const char *const IMMUTABLE[] = {
 };
 
 static bool is_immutable(const char *key) {
-  for (size_t i = 0; i < TN_COUNT(IMMUTABLE); i++) {
-    if (strcmp(IMMUTABLE[i], key) == 0) {
+  for (size_t i = 0; i < TN_COUNT(immutable); i++) {
+    if (strcmp(immutable[i], key) == 0) {
       return true;
     }
   }

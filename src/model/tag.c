@@ -16,10 +16,10 @@ typedef struct date_time {
 } date_time;
 
 static bool to_millis(const date_time *t, int64_t *out) {
-  static const int64_t LOW[7] = {-999999, 1, 1, 0, 0, 0, 0};
-  static const int64_t HIGH[7] = {999999, 12, 31, 23, 59, 59, 999999999};
+  static const int64_t low[7] = {-999999, 1, 1, 0, 0, 0, 0};
+  static const int64_t high[7] = {999999, 12, 31, 23, 59, 59, 999999999};
   for (int i = 0; i < 7; i++) {
-    if (t->parts[i] < LOW[i] || t->parts[i] > HIGH[i]) {
+    if (t->parts[i] < low[i] || t->parts[i] > high[i]) {
       return false;
     }
   }
@@ -65,7 +65,7 @@ static bool take_fraction(tn_slice text, size_t *at, int64_t *nanos) {
 
 /* "2026-11-29T20:32:13.529"; seconds and fraction may be left out. */
 static bool date_time_from_text(tn_slice text, date_time *out) {
-  static const char SEPARATORS[6] = {'-', '-', 'T', ':', ':', '.'};
+  static const char separators[6] = {'-', '-', 'T', ':', ':', '.'};
   size_t at = 0;
   for (int i = 0; i < 6; i++) {
     if (!take_digits(text, &at, i == 0 ? 6 : 2, &out->parts[i])) {
@@ -74,7 +74,7 @@ static bool date_time_from_text(tn_slice text, date_time *out) {
     if (at == text.len) {
       return i >= 4;
     }
-    if (text.data[at++] != SEPARATORS[i]) {
+    if (text.data[at++] != separators[i]) {
       return false;
     }
   }
@@ -94,7 +94,7 @@ static bool duration_from_text(tn_slice text, int64_t *out) {
     char letter;
     int64_t seconds;
     bool is_time;
-  } UNITS[] = {{'D', 86400, false}, {'H', 3600, true}, {'M', 60, true}, {'S', 1, true}};
+  } units[] = {{'D', 86400, false}, {'H', 3600, true}, {'M', 60, true}, {'S', 1, true}};
   size_t at = 1, unit = 0;
   bool in_time = false, any = false;
   *out = 0;
@@ -120,13 +120,13 @@ static bool duration_from_text(tn_slice text, int64_t *out) {
         return false;
       }
     }
-    while (unit < TN_COUNT(UNITS) && at < text.len && UNITS[unit].letter != text.data[at]) {
+    while (unit < TN_COUNT(units) && at < text.len && units[unit].letter != text.data[at]) {
       unit++;
     }
-    if (unit == TN_COUNT(UNITS) || at == text.len || UNITS[unit].is_time != in_time) {
+    if (unit == TN_COUNT(units) || at == text.len || units[unit].is_time != in_time) {
       return false;
     }
-    if (!add_nanos(is_negative ? -value : value, UNITS[unit].seconds, is_negative ? -nanos : nanos,
+    if (!add_nanos(is_negative ? -value : value, units[unit].seconds, is_negative ? -nanos : nanos,
                    out)) {
       return false;
     }

@@ -50,8 +50,8 @@ typedef struct substitution {
   tn_arena *arena;
 } substitution;
 
-static const tn_pred PRED_TRUE = {.op = TN_PRED_TRUE};
-static const tn_pred PRED_FALSE = {.op = TN_PRED_FALSE};
+static const tn_pred always = {.op = TN_PRED_TRUE};
+static const tn_pred never = {.op = TN_PRED_FALSE};
 
 /* The predicate with leaves on partition columns replaced by their truth. NULL: out of memory. */
 static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int32_t depth) {
@@ -59,7 +59,7 @@ static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int
   if (pred->op == TN_PRED_AND || pred->op == TN_PRED_OR) {
     const tn_pred **children;
     if (depth >= MAX_DEPTH) {
-      return &PRED_TRUE;  // unknown, which prunes nothing
+      return &always;  // unknown, which prunes nothing
     }
     children = tn_arena_calloc(s->arena, (size_t)pred->n_children, sizeof(*children));
     if (children == NULL) {
@@ -76,7 +76,7 @@ static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int
   for (int32_t i = 0; s->partition != NULL && i < schema->n_partition_keys; i++) {
     if (schema->fields[schema->partition_columns[i]].id == pred->field_id &&
         pred->op != TN_PRED_TRUE && pred->op != TN_PRED_FALSE) {
-      return tn_pred_test_datum(pred, &s->partition[i]) ? &PRED_TRUE : &PRED_FALSE;
+      return tn_pred_test_datum(pred, &s->partition[i]) ? &always : &never;
     }
   }
   return pred;

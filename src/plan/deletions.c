@@ -1,7 +1,6 @@
 /* deletions.c - the index manifest's deletion vectors, by data file. */
 #include "plan/deletions.h"
 
-#include "format/avro/avro.h"
 #include "model/partition.h"
 
 typedef struct deletion {
@@ -92,7 +91,6 @@ static tarn_status on_entry(void *ctx, const tn_index_entry *entry, tarn_error *
 
 tarn_status tn_deletions_read(tn_table *table, const char *name, const tn_file_groups *groups,
                               tn_arena *arena, tn_deletions *out, tarn_error *err) {
-  static const tn_record_readers READERS = {tn_avro_read_records, NULL};
   const tn_manifest_name manifest = {name, -1, -1};
   reading r = {.table = table, .arena = arena, .out = out};
   tarn_status st = TARN_OK;
@@ -102,7 +100,7 @@ tarn_status tn_deletions_read(tn_table *table, const char *name, const tn_file_g
     tn_map_entry *slot;
     TN_TRY_TO(done, tn_map_put(&r.partitions, groups->items[g].partition, &slot, NULL, err));
   }
-  TN_TRY_TO(done, tn_index_manifest_read(table->env, table->storage, &READERS, table->path,
+  TN_TRY_TO(done, tn_index_manifest_read(table->env, table->storage, &tn_plan_readers, table->path,
                                          &manifest, on_entry, &r, err));
 done:
   tn_map_reset(&r.partitions);

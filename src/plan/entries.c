@@ -34,12 +34,29 @@ typedef struct manifest_run {
 typedef struct entries_scan {
   const tn_entries_request *request;
   tn_entries *out;
-  const tn_record_readers *readers;
   manifest_run *runs;
   int32_t *order;       /* manifests to read by the current tn_parallel_for */
   pthread_mutex_t lock; /* guards out->workers, out->n_workers, is_busy of workers */
   int32_t max_workers;
 } entries_scan;
+
+const tn_record_readers tn_plan_readers = {tn_avro_read_records, NULL};
+
+tarn_status tn_manifest_refs_add(tn_manifest_refs *refs, tn_arena *arena,
+                                 const tn_manifest_file *manifest, tarn_error *err) {
+  char *name =
+      tn_arena_strndup(arena, (const char *)manifest->file_name.data, manifest->file_name.len);
+  if (refs->count >= INT32_MAX) {
+    return tn_fail(err, TARN_E_LIMIT, "more than %d manifests", INT32_MAX);
+  }
+  if (name == NULL || !tn_arena_grow(arena, (void **)&refs->items, &refs->capacity, refs->count,
+                                     sizeof(*refs->items))) {
+    return tn_oom(err);
+  }
+  refs->items[refs->count++] =
+      (tn_manifest_ref){name, manifest->file_size, manifest->n_added, manifest->n_deleted};
+  return TARN_OK;
+}
 
 static tn_scan_entry *entry_at(const tn_scan_worker *w, int64_t i) {
   return &w->chunk[i >> CHUNK_SHIFT][i & (CHUNK - 1)];
@@ -86,11 +103,9 @@ static tarn_status intern_partition(tn_scan_worker *w, tn_slice bytes, tn_scan_p
 
 /* ------------------------------------------------------------------ entries */
 
-static const uint8_t EMPTY_ROW[12]; /* a row without columns: arity and header */
-
 /* A file without statistics: rows without columns, and a list of columns without names. */
 static void drop_stats(tn_data_file *f) {
-  const tn_slice empty = {EMPTY_ROW, sizeof(EMPTY_ROW)};
+  const tn_slice empty = tn_binary_row_empty();
   f->key_stats = (tn_simple_stats){.min_values = empty, .max_values = empty};
   f->value_stats = f->key_stats;
   f->has_value_stats_cols = true;
@@ -104,8 +119,8 @@ static tarn_status keep_key(tn_scan_worker *w, tn_slice key, const uint8_t **byt
     return tn_fail(err, TARN_E_CORRUPT, "a key of %zu bytes", key.len);
   }
   *len = (uint32_t)key.len;
-  if (key.len == sizeof(EMPTY_ROW) && memcmp(key.data, EMPTY_ROW, sizeof(EMPTY_ROW)) == 0) {
-    *bytes = EMPTY_ROW;
+  if (tn_slice_equal(key, tn_binary_row_empty())) {
+    *bytes = tn_binary_row_empty().data;
     return TARN_OK;
   }
   *bytes = tn_arena_memdup(&w->arena, key.data, key.len);
@@ -211,9 +226,6 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_err
   const tn_entries_request *request = w->request;
   tn_scan_partition *p = NULL;
   bool may_match = true;
-  if (record->kind != TN_FILE_ADD && record->kind != TN_FILE_DELETE) {
-    return tn_fail(err, TARN_E_CORRUPT, "a manifest entry of kind %d", (int)record->kind);
-  }
   TN_TRY(intern_partition(w, record->partition, &p, err));
   if (!p->is_kept) {
     return TARN_OK;
@@ -317,8 +329,8 @@ static tarn_status read_one(void *ctx, int64_t i, tarn_error *err) {
   }
   run->worker = w;
   run->begin = w->count;
-  st = tn_manifest_read(table->env, table->storage, scan->readers, table->path, &name, on_entry, w,
-                        err);
+  st = tn_manifest_read(table->env, table->storage, &tn_plan_readers, table->path, &name, on_entry,
+                        w, err);
   run->end = w->count;
   give_back_worker(scan, w);
   return st;
@@ -468,10 +480,9 @@ static tarn_status collect(entries_scan *scan, tn_map *deleted, tn_arena *arena,
 }
 
 tarn_status tn_entries_read(const tn_entries_request *request, tn_entries *out, tarn_error *err) {
-  static const tn_record_readers READERS = {tn_avro_read_records, NULL};
   tn_mem *mem = &request->table->env->mem;
   size_t n = (size_t)request->n_manifests + 1;
-  entries_scan scan = {.request = request, .out = out, .readers = &READERS};
+  entries_scan scan = {.request = request, .out = out};
   tn_arena arena;
   tn_map deleted;
   tarn_status st = TARN_OK;

@@ -57,6 +57,19 @@ typedef struct tn_manifest_ref {
   int64_t size_bytes, n_added, n_deleted;
 } tn_manifest_ref;
 
+/* Manifests to read, in the order of their lists. */
+typedef struct tn_manifest_refs {
+  tn_manifest_ref *items;
+  size_t count, capacity;
+} tn_manifest_refs;
+
+/* Add an entry of a manifest list; its name is copied. Errors: LIMIT, NOMEM. */
+TN_CHECKED tarn_status tn_manifest_refs_add(tn_manifest_refs *refs, tn_arena *arena,
+                                            const tn_manifest_file *manifest, tarn_error *err);
+
+/* How the files of manifests and of their lists are read. */
+extern const tn_record_readers tn_plan_readers;
+
 typedef struct tn_entries_request {
   tn_table *table;
   const tn_scan_filter *filter;

@@ -146,7 +146,7 @@ static tarn_status put_deletion(tn_buf *out, const tn_dv_place *d, tarn_error *e
 
 static tarn_status put_file(const json_out *j, const tn_data_file *f, const tn_dv_place *deletion,
                             tarn_error *err) {
-  static const char *const SOURCES[] = {"APPEND", "COMPACT"};
+  static const char *const sources[] = {"APPEND", "COMPACT"};
   const tn_schema *schema = j->table->schema;
   tn_buf *out = j->out;
   bool has_source = f->has_source && f->source >= 0 && f->source <= 1;
@@ -160,7 +160,7 @@ static tarn_status put_file(const json_out *j, const tn_data_file *f, const tn_d
   TN_TRY(put_int(out, "minSequence", true, f->min_sequence, err));
   TN_TRY(put_int(out, "maxSequence", true, f->max_sequence, err));
   TN_TRY(put_int(out, "deleteRowCount", f->has_delete_row_count, f->delete_row_count, err));
-  TN_TRY(put_text(out, "source", has_source, tn_slice_text(has_source ? SOURCES[f->source] : ""),
+  TN_TRY(put_text(out, "source", has_source, tn_slice_text(has_source ? sources[f->source] : ""),
                   err));
   if (j->table->facts.has_primary_key) {
     TN_TRY(put_key(out, false, tn_slice_text("minKey"), err));

@@ -36,7 +36,7 @@ typedef struct meta_field {
 #define AT(member) offsetof(tn_data_file, member)
 #define ALWAYS SIZE_MAX
 
-static const meta_field FIELDS[] = {
+static const meta_field row_fields[] = {
     {"_FILE_NAME", META_TEXT, AT(file_name), ALWAYS},
     {"_FILE_SIZE", META_LONG, AT(file_size), ALWAYS},
     {"_ROW_COUNT", META_LONG, AT(row_count), ALWAYS},
@@ -59,7 +59,7 @@ static const meta_field FIELDS[] = {
     {"_WRITE_COLS", META_TEXTS, AT(write_cols), AT(has_write_cols)},
     {"_WRITE_COLS_SEQUENCES", META_IGNORED, 0, ALWAYS},
 };
-#define N_FIELDS ((int32_t)(sizeof(FIELDS) / sizeof(FIELDS[0])))
+#define N_FIELDS ((int32_t)TN_COUNT(row_fields))
 
 /* ------------------------------------------------------------------ writing */
 
@@ -128,8 +128,7 @@ static tarn_status write_texts(const tn_record_array *array, tn_buf *out, tarn_e
 
 /* A row of minima or maxima; one without columns where there are no statistics. */
 static tn_slice row_or_empty(tn_slice row) {
-  static const uint8_t EMPTY_ROW[12] = {0};
-  return row.len > 0 ? row : tn_slice_of(EMPTY_ROW, sizeof(EMPTY_ROW));
+  return row.len > 0 ? row : tn_binary_row_empty();
 }
 
 /* SimpleStats: ROW<bytes, bytes, ARRAY<BIGINT>>. */
@@ -150,7 +149,7 @@ done:
 
 static tarn_status write_field(tn_binary_row_writer *w, int32_t i, const tn_data_file *file,
                                tn_buf *piece, tarn_error *err) {
-  const meta_field *f = &FIELDS[i];
+  const meta_field *f = &row_fields[i];
   const void *at = (const uint8_t *)file + f->offset;
   if (f->flag != ALWAYS && !*(const bool *)((const uint8_t *)file + f->flag)) {
     return tn_binary_row_set_null(w, i, err);
@@ -287,7 +286,7 @@ static tarn_status read_stats(tn_slice bytes, const char *what, tn_arena *arena,
 
 static tarn_status read_field(const tn_binary_row *row, int32_t i, tn_arena *arena,
                               tn_data_file *file, tarn_error *err) {
-  const meta_field *f = &FIELDS[i];
+  const meta_field *f = &row_fields[i];
   void *at = (uint8_t *)file + f->offset;
   tn_slice piece;
   if (f->kind == META_IGNORED) {

@@ -3,7 +3,6 @@
  * Rule: org.apache.paimon.manifest.PartitionEntry; batch reads' rules of what is visible (level 0,
  * bucket-postpone) do not count here. Spec: scan-plan, 9 "Partition listing".
  */
-#include "format/avro/avro.h"
 #include "plan/entries.h"
 #include "plan/groups.h"
 #include "plan/plan_internal.h"
@@ -12,40 +11,25 @@
 typedef struct listing {
   tn_table *table;
   tn_arena scratch;
-  tn_manifest_ref *manifests;
-  size_t n_manifests, capacity;
+  tn_manifest_refs manifests;
 } listing;
 
 static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
   listing *l = ctx;
-  void *list = l->manifests;
-  char *name;
-  if (m->n_added <= 0 && m->n_deleted <= 0) {
-    return TARN_OK;
-  }
-  if (l->n_manifests >= INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d manifests", INT32_MAX);
-  }
-  name = tn_arena_strndup(&l->scratch, (const char *)m->file_name.data, m->file_name.len);
-  if (name == NULL ||
-      !tn_arena_grow(&l->scratch, &list, &l->capacity, l->n_manifests, sizeof(*l->manifests))) {
-    return tn_oom(err);
-  }
-  l->manifests = list;
-  l->manifests[l->n_manifests++] = (tn_manifest_ref){name, m->file_size, m->n_added, m->n_deleted};
-  return TARN_OK;
+  return m->n_added > 0 || m->n_deleted > 0
+             ? tn_manifest_refs_add(&l->manifests, &l->scratch, m, err)
+             : TARN_OK;
 }
 
 static tarn_status read_lists(listing *l, const tn_snapshot *s, tarn_error *err) {
-  static const tn_record_readers READERS = {tn_avro_read_records, NULL};
   const tn_manifest_name names[] = {
       {s->base_manifest_list, s->base_manifest_list_size, -1},
       {s->delta_manifest_list, s->delta_manifest_list_size, -1},
   };
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+  for (size_t i = 0; i < TN_COUNT(names); i++) {
     if (names[i].name != NULL) {
-      TN_TRY(tn_manifest_list_read(l->table->env, l->table->storage, &READERS, l->table->path,
-                                   &names[i], on_manifest, l, err));
+      TN_TRY(tn_manifest_list_read(l->table->env, l->table->storage, &tn_plan_readers,
+                                   l->table->path, &names[i], on_manifest, l, err));
     }
   }
   return TARN_OK;
@@ -108,8 +92,8 @@ tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_in
   }
   TN_TRY_TO(done, tn_scan_filter_init(&filter, table, NULL, &l.scratch, err));
   TN_TRY_TO(done, read_lists(&l, &travel.snapshot, err));
-  request.manifests = l.manifests;
-  request.n_manifests = (int32_t)l.n_manifests;
+  request.manifests = l.manifests.items;
+  request.n_manifests = (int32_t)l.manifests.count;
   TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
   TN_TRY_TO(done, tn_groups_make(table, entries.items, entries.count, &l.scratch, &groups, err));
   TN_TRY_TO(done, sum_up(&groups, arena, out, n_out, err));

@@ -16,7 +16,6 @@
 
 #include <stdlib.h>
 
-#include "format/avro/avro.h"
 #include "plan/deletions.h"
 #include "plan/packing.h"
 #include "plan/plan_internal.h"
@@ -32,8 +31,7 @@ typedef struct planner {
   tn_arena scratch;
   tn_scan_filter filter;
   tn_entries_request request;
-  tn_manifest_ref *manifests;
-  size_t n_manifests, manifest_capacity;
+  tn_manifest_refs manifests;
   tn_entries entries;
   tn_file_groups groups;
   tn_deletions deletions;
@@ -65,36 +63,20 @@ static tarn_status keeps_manifest(planner *p, const tn_manifest_file *m, bool *o
 
 static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
   planner *p = ctx;
-  void *list = p->manifests;
   bool keeps;
   p->plan->stats.manifests_total++;
   p->plan->stats.files_total += m->n_added - m->n_deleted;
   TN_TRY(keeps_manifest(p, m, &keeps, err));
-  if (!keeps) {
-    return TARN_OK;
-  }
-  if (p->n_manifests >= INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d manifests", INT32_MAX);
-  }
-  if (!tn_arena_grow(&p->scratch, &list, &p->manifest_capacity, p->n_manifests,
-                     sizeof(*p->manifests))) {
-    return tn_oom(err);
-  }
-  p->manifests = list;
-  p->manifests[p->n_manifests] = (tn_manifest_ref){
-      tn_arena_strndup(&p->scratch, (const char *)m->file_name.data, m->file_name.len),
-      m->file_size, m->n_added, m->n_deleted};
-  return p->manifests[p->n_manifests++].name != NULL ? TARN_OK : tn_oom(err);
+  return keeps ? tn_manifest_refs_add(&p->manifests, &p->scratch, m, err) : TARN_OK;
 }
 
 static tarn_status read_list(planner *p, const char *name, int64_t size_bytes, tarn_error *err) {
   const tn_manifest_name list = {name, size_bytes, -1};
-  static const tn_record_readers READERS = {tn_avro_read_records, NULL};
   if (name == NULL) {
     return TARN_OK;
   }
-  return tn_manifest_list_read(p->table->env, p->table->storage, &READERS, p->table->path, &list,
-                               on_manifest, p, err);
+  return tn_manifest_list_read(p->table->env, p->table->storage, &tn_plan_readers, p->table->path,
+                               &list, on_manifest, p, err);
 }
 
 /* ------------------------------------------------------------------ options */
@@ -125,8 +107,8 @@ static void set_up_request(planner *p) {
   const tn_table_facts *f = &p->table->facts;
   r->table = p->table;
   r->filter = &p->filter;
-  r->manifests = p->manifests;
-  r->n_manifests = (int32_t)p->n_manifests;
+  r->manifests = p->manifests.items;
+  r->n_manifests = (int32_t)p->manifests.count;
   // Append files stand alone, and so do those above level 0 where level 0 is hidden.
   r->prunes_by_value = f->has_primary_key ? r->hides_level_0 : true;
   r->keeps_stats = p->scan->keeps_stats;
@@ -457,12 +439,12 @@ static int64_t evolution_row_count(const tn_split *split) {
 }
 
 int64_t tn_split_row_count(const tn_split *split) {
-  static const uint8_t EMPTY_ARITY[4] = {0};
+  static const uint8_t no_columns[4] = {0};
   int64_t rows = 0, deleted = 0;
   bool has_row_ids = split->n_files > 0, has_keys = false;
   for (int32_t i = 0; i < split->n_files; i++) {
     const tn_data_file *f = &split->files[i];
-    bool is_keyed = f->min_key.len > 4 && memcmp(f->min_key.data, EMPTY_ARITY, 4) != 0;
+    bool is_keyed = f->min_key.len > 4 && memcmp(f->min_key.data, no_columns, 4) != 0;
     // A file of an old writer may hold deletions that were not counted.
     if (is_keyed && !f->has_delete_row_count) {
       return -1;

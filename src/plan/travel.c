@@ -60,7 +60,7 @@ typedef struct mode_rule {
   const char *good_names;         /* NULL: "<key> must be null when you use <mode>" */
 } mode_rule;
 
-static const mode_rule MODES[] = {
+static const mode_rule modes[] = {
     {"default", MODE_DEFAULT, true, {NULL}, {NULL}, NULL},
     {"latest-full",
      MODE_LATEST_FULL,
@@ -138,13 +138,12 @@ static const mode_rule MODES[] = {
      {KEY_SNAPSHOT, KEY_MILLIS, KEY_FILE_CREATION, KEY_TIMESTAMP, KEY_TAG},
      KEY_BETWEEN "," KEY_BETWEEN_TIME "," KEY_AUTO_TAG},
 };
-#define N_MODES (sizeof(MODES) / sizeof(MODES[0]))
 
 /* The startup mode that keys without scan.mode stand for; the first that is set decides. */
 static const struct {
   const char *key;
   scan_mode mode;
-} IMPLIED_MODES[] = {
+} implied_modes[] = {
     {KEY_MILLIS, MODE_FROM_TIMESTAMP},
     {KEY_TIMESTAMP, MODE_FROM_TIMESTAMP},
     {KEY_FILE_CREATION, MODE_FROM_FILE_CREATION},
@@ -157,27 +156,26 @@ static const struct {
     {KEY_VERSION, MODE_FROM_SNAPSHOT},
     {KEY_CREATION, MODE_FROM_CREATION},
 };
-#define N_IMPLIED_MODES (sizeof(IMPLIED_MODES) / sizeof(IMPLIED_MODES[0]))
 
 static bool is_set(const tn_table *table, const char *key) {
   return tn_options_get(&table->options, key) != NULL;
 }
 
 static const mode_rule *rule_of(scan_mode mode) {
-  for (size_t i = 0; i < N_MODES; i++) {
-    if (MODES[i].mode == mode) {
-      return &MODES[i];
+  for (size_t i = 0; i < TN_COUNT(modes); i++) {
+    if (modes[i].mode == mode) {
+      return &modes[i];
     }
   }
-  return &MODES[0];
+  return &modes[0];
 }
 
 static tarn_status find_mode(const tn_table *table, const mode_rule **out, tarn_error *err) {
   const char *text = tn_options_get(&table->options, KEY_MODE);
   *out = NULL;
-  for (size_t i = 0; text != NULL && i < N_MODES; i++) {
-    if (strcasecmp(text, MODES[i].name) == 0) {
-      *out = &MODES[i];
+  for (size_t i = 0; text != NULL && i < TN_COUNT(modes); i++) {
+    if (strcasecmp(text, modes[i].name) == 0) {
+      *out = &modes[i];
     }
   }
   if (text != NULL && *out == NULL) {
@@ -185,9 +183,9 @@ static tarn_status find_mode(const tn_table *table, const mode_rule **out, tarn_
   }
   if (*out == NULL || (*out)->mode == MODE_DEFAULT) {
     scan_mode mode = MODE_LATEST_FULL;
-    for (size_t i = 0; i < N_IMPLIED_MODES; i++) {
-      if (is_set(table, IMPLIED_MODES[i].key)) {
-        mode = IMPLIED_MODES[i].mode;
+    for (size_t i = 0; i < TN_COUNT(implied_modes); i++) {
+      if (is_set(table, implied_modes[i].key)) {
+        mode = implied_modes[i].mode;
         break;
       }
     }
@@ -504,17 +502,17 @@ static tarn_status find_asked(travel *t, bool *asked, tn_snapshot *out, tarn_err
 
 /* Reads that would see other rows than a plain scan, and are not there yet. */
 static tarn_status check_supported(const tn_table *table, tarn_error *err) {
-  static const char *const BRANCH_KEYS[] = {"scan.fallback-branch", "scan.primary-branch"};
+  static const char *const branch_keys[] = {"scan.fallback-branch", "scan.primary-branch"};
   const mode_rule *rule;
   TN_TRY(find_mode(table, &rule, err));
   if (!rule->is_supported) {
     return tn_fail(err, TARN_E_UNSUPPORTED, "%s: " KEY_MODE " '%s' is not supported yet",
                    table->full_name, rule->name);
   }
-  for (size_t i = 0; i < sizeof(BRANCH_KEYS) / sizeof(BRANCH_KEYS[0]); i++) {
-    if (is_set(table, BRANCH_KEYS[i])) {
+  for (size_t i = 0; i < TN_COUNT(branch_keys); i++) {
+    if (is_set(table, branch_keys[i])) {
       return tn_fail(err, TARN_E_UNSUPPORTED, "%s: option '%s' is not supported yet",
-                     table->full_name, BRANCH_KEYS[i]);
+                     table->full_name, branch_keys[i]);
     }
   }
   return TARN_OK;

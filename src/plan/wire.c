@@ -28,7 +28,7 @@ typedef struct split_layout {
   bool ignores_last_field; /* it was reserved, and is null */
 } split_layout;
 
-static const split_layout LAYOUTS[VERSION_MAX + 1] = {
+static const split_layout layouts[VERSION_MAX + 1] = {
     [1] = {15, false, false, false}, [2] = {16, false, false, false},
     [3] = {17, false, false, false}, [4] = {17, true, false, false},
     [5] = {18, true, false, false},  [6] = {18, true, true, false},
@@ -407,7 +407,7 @@ static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) 
   tn_binary_row row;
   int32_t version;
   TN_TRY(take_head(r, &version, split, err));
-  layout = &LAYOUTS[version];
+  layout = &layouts[version];
   TN_TRY(take_bytes(r, &split->partition, "partition", err));
   TN_TRY(tn_binary_row_decode(split->partition, "split: partition", &row, err));
   TN_TRY(take_i32(r, &split->bucket, "bucket", err));

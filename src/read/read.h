@@ -13,8 +13,7 @@
 
 typedef struct tn_read_options {
   tn_table *table;
-  const tn_field
-      *fields; /* output columns, of the table's schema; borrowed until the read is freed */
+  const tn_field *fields; /* output columns, of the table's schema; borrowed until it is freed */
   int32_t n_fields;
   const tn_pred *predicate; /* every row given satisfies it; NULL: none; borrowed likewise */
   int64_t limit;            /* the most rows of the whole read; -1: none */

@@ -8,14 +8,14 @@
 
 #define FIRST_READ_BYTES ((size_t)32 << 10)
 
-static const uint8_t MAGIC[4] = {'O', 'b', 'j', 1};
+static const uint8_t magic[4] = {'O', 'b', 'j', 1};
 
 typedef struct named_codec {
   const char *name;
   tn_codec_id id;
 } named_codec;
 
-static const named_codec CODECS[] = {
+static const named_codec codecs[] = {
     {"null", TN_CODEC_NONE},      {"deflate", TN_CODEC_DEFLATE}, {"snappy", TN_CODEC_SNAPPY},
     {"zstandard", TN_CODEC_ZSTD}, {"bzip2", TN_CODEC_BZIP2},     {"xz", TN_CODEC_XZ},
 };
@@ -93,9 +93,9 @@ static step next_metadata(tn_slice bytes, size_t *at, tn_slice *schema, tn_slice
 }
 
 static tarn_status find_codec(tn_slice name, const char *path, tn_codec_id *out, tarn_error *err) {
-  for (size_t i = 0; i < TN_COUNT(CODECS); i++) {
-    if (tn_slice_is(name, CODECS[i].name)) {
-      *out = CODECS[i].id;
+  for (size_t i = 0; i < TN_COUNT(codecs); i++) {
+    if (tn_slice_is(name, codecs[i].name)) {
+      *out = codecs[i].id;
       if (*out == TN_CODEC_BZIP2 || *out == TN_CODEC_XZ) {
         break;
       }
@@ -144,11 +144,11 @@ tarn_status tn_avro_header_decode(tn_arena *arena, tn_slice bytes, const char *p
                                   tn_avro_header *out, bool *is_short, tarn_error *err) {
   tn_slice schema = {NULL, 0};
   tn_slice codec = tn_slice_text("null");
-  size_t at = sizeof(MAGIC);
+  size_t at = sizeof(magic);
   step s;
   memset(out, 0, sizeof(*out));
-  *is_short = bytes.len < sizeof(MAGIC);
-  if (bytes.len > 0 && memcmp(bytes.data, MAGIC, *is_short ? bytes.len : sizeof(MAGIC)) != 0) {
+  *is_short = bytes.len < sizeof(magic);
+  if (bytes.len > 0 && memcmp(bytes.data, magic, *is_short ? bytes.len : sizeof(magic)) != 0) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: not an Avro file: it does not begin with \"Obj\" 01",
                    path);
   }

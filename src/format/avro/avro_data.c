@@ -204,12 +204,12 @@ static tarn_status emit_own(compiler *c, uint8_t code, tn_avro_column *col, int 
 /* The fields of a record: each to the child of its name. */
 static tarn_status emit_fields(compiler *c, const tn_avro_node *record, tn_avro_column *col,
                                int32_t from) {
-  static const char *const ENTRY[2] = {"key", "value"};
+  static const char *const pair_names[2] = {"key", "value"};
   bool is_entry = col->type->root != TN_ROW;
   for (int32_t i = 0; i < record->n_children; i++) {
     tn_avro_column *child = NULL;
     for (int32_t k = 0; k < col->n_children && child == NULL; k++) {
-      const char *name = is_entry ? ENTRY[k] : col->type->fields[k].name;
+      const char *name = is_entry ? pair_names[k] : col->type->fields[k].name;
       child = strcmp(name, record->names[i]) == 0 ? &col->children[k] : NULL;
     }
     if (child != NULL && child->is_missing) {
@@ -936,14 +936,14 @@ static tarn_status plan_reads(reader *r, tarn_error *err) {
 
 tarn_status tn_avro_file_read(tn_format_file *file, const tn_read_request *request, tn_reader **out,
                               tarn_error *err) {
-  static const tn_reader_ops OPS = {next_batch, skip_rows, free_reader};
+  static const tn_reader_ops reader_ops = {next_batch, skip_rows, free_reader};
   tarn_status st = TARN_OK;
   reader *r = tn_calloc(&file->env->mem, 1, sizeof(*r));
   *out = NULL;
   if (r == NULL) {
     return tn_oom(err);
   }
-  r->base.ops = &OPS;
+  r->base.ops = &reader_ops;
   r->base.env = file->env;
   r->build.env = file->env;
   r->file = (tn_avro_file *)tn_format_file_retain(file);

@@ -62,9 +62,9 @@ static tarn_status children_of(tn_arena *arena, const tn_avro_node *const *nodes
     return tn_oom(err);
   }
   for (int32_t i = 0; i < n; i++) {
-    static const char *const NAMES[2] = {"key", "value"};
+    static const char *const pair_names[2] = {"key", "value"};
     fields[i].id = -1;
-    fields[i].name = n == 2 ? NAMES[i] : "element";
+    fields[i].name = n == 2 ? pair_names[i] : "element";
     TN_TRY(type_of(arena, nodes[i], path, &fields[i].type, err));
   }
   out->fields = fields;
@@ -130,7 +130,7 @@ static void bytes_of(const tn_avro_node *node, tn_type *out) {
 /* The type of a value that is no union; *out has its nullability already. */
 static tarn_status plain_type_of(tn_arena *arena, const tn_avro_node *node, const char *path,
                                  tn_type *out, tarn_error *err) {
-  static const tn_avro_node TEXT = {.kind = TN_AVRO_STRING};
+  static const tn_avro_node text_node = {.kind = TN_AVRO_STRING};
   const tn_avro_node *entry, *pair[2];
   tn_field *fields = NULL;
   switch (node->kind) {
@@ -169,7 +169,7 @@ static tarn_status plain_type_of(tn_arena *arena, const tn_avro_node *node, cons
                            : children_of(arena, node->children, 1, path, out, err);
     case TN_AVRO_MAP:
       out->root = TN_MAP;
-      pair[0] = &TEXT;
+      pair[0] = &text_node;
       pair[1] = node->children[0];
       return children_of(arena, pair, 2, path, out, err);
     default:

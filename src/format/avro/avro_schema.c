@@ -18,7 +18,7 @@ typedef struct named_kind {
 } named_kind;
 
 /* In the order of tn_avro_kind. */
-static const named_kind KINDS[] = {
+static const named_kind kinds[] = {
     {"null", TN_AVRO_NULL, 0},   {"boolean", TN_AVRO_BOOLEAN, 1}, {"int", TN_AVRO_INT, 1},
     {"long", TN_AVRO_LONG, 1},   {"float", TN_AVRO_FLOAT, 4},     {"double", TN_AVRO_DOUBLE, 8},
     {"bytes", TN_AVRO_BYTES, 1}, {"string", TN_AVRO_STRING, 1},   {"fixed", TN_AVRO_FIXED, 0},
@@ -35,7 +35,7 @@ typedef struct named_logical {
   tn_avro_kind other; /* or this one */
 } named_logical;
 
-static const named_logical LOGICALS[] = {
+static const named_logical logicals[] = {
     {"decimal", TN_AVRO_DECIMAL, TN_AVRO_BYTES, TN_AVRO_FIXED},
     {"date", TN_AVRO_DATE, TN_AVRO_INT, TN_AVRO_INT},
     {"time-millis", TN_AVRO_TIME_MILLIS, TN_AVRO_INT, TN_AVRO_INT},
@@ -50,7 +50,7 @@ static const named_logical LOGICALS[] = {
 };
 
 const char *tn_avro_kind_name(tn_avro_kind kind) {
-  return KINDS[kind].name;
+  return kinds[kind].name;
 }
 
 int32_t tn_avro_find_field(const tn_avro_node *record, const char *name) {
@@ -92,7 +92,7 @@ static tn_avro_node *new_node(parser *p, tn_avro_kind kind) {
   tn_avro_node *node = tn_arena_calloc(p->arena, 1, sizeof(*node));
   if (node != NULL) {
     node->kind = kind;
-    node->min_bytes = KINDS[kind].min_bytes;
+    node->min_bytes = kinds[kind].min_bytes;
     node->weight = 1;
   }
   return node;
@@ -114,8 +114,8 @@ static tarn_status parse_reference(parser *p, tn_slice name, const char *space,
   char full[512];
   tn_map_entry *entry = NULL;
   for (size_t i = 0; i < N_PRIMITIVES; i++) {
-    if (tn_slice_is(name, KINDS[i].name)) {
-      *out = new_node(p, KINDS[i].kind);
+    if (tn_slice_is(name, kinds[i].name)) {
+      *out = new_node(p, kinds[i].kind);
       return *out != NULL ? TARN_OK : tn_oom(p->err);
     }
   }
@@ -283,10 +283,10 @@ static void read_logical(const tn_json *json, tn_avro_node *node) {
   if (!tn_json_text(tn_json_get(json, "logicalType"), &name)) {
     return;
   }
-  for (size_t i = 0; i < TN_COUNT(LOGICALS); i++) {
-    if (tn_slice_is(name, LOGICALS[i].name) &&
-        (node->kind == LOGICALS[i].kind || node->kind == LOGICALS[i].other)) {
-      node->logical = LOGICALS[i].logical;
+  for (size_t i = 0; i < TN_COUNT(logicals); i++) {
+    if (tn_slice_is(name, logicals[i].name) &&
+        (node->kind == logicals[i].kind || node->kind == logicals[i].other)) {
+      node->logical = logicals[i].logical;
     }
   }
   if (node->logical == TN_AVRO_DECIMAL) {
@@ -307,7 +307,7 @@ static tarn_status parse_object(parser *p, const tn_json *json, const char *spac
   if (tn_json_kind_of(type) != TN_JSON_STRING || !tn_json_text(type, &name)) {
     return parse_type(p, type, space, depth, out); /* {"type": {"type": ...}} */
   }
-  while (kind < TN_COUNT(KINDS) - 1 && !tn_slice_is(name, KINDS[kind].name)) {
+  while (kind < TN_COUNT(kinds) - 1 && !tn_slice_is(name, kinds[kind].name)) {
     kind++;
   }
   if (kind == TN_AVRO_UNION) {
