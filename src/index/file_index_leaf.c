@@ -14,8 +14,7 @@ typedef struct leaf_test {
 
 /* The key of literal i, and whether it is the literal itself. */
 static tn_key literal_key(const leaf_test *t, int32_t i, bool *is_exact) {
-  tn_key key =
-      tn_key_of_datum(&t->payload->code, &t->leaf->type, &t->leaf->literals[i], is_exact);
+  tn_key key = tn_key_of_datum(&t->payload->code, &t->leaf->type, &t->leaf->literals[i], is_exact);
   *is_exact = *is_exact && !t->payload->code.is_cut;
   return key;
 }
@@ -49,10 +48,10 @@ static tarn_status rows_equal(const leaf_test *t, roaring_bitmap_t **out, tarn_e
     }
   }
   if (rows == NULL) {
-    rows = roaring_bitmap_create();
+    return tn_no_rows(out, err);
   }
   *out = rows;
-  return rows != NULL ? TARN_OK : tn_oom(err);
+  return TARN_OK;
 }
 
 /* Rows with a value below literal i, or equal to it. Literals that lie between keys have the key
@@ -118,47 +117,47 @@ static tarn_status test_order(const leaf_test *t, roaring_bitmap_t **out, tarn_e
   }
 }
 
-tarn_status tn_leaf_test(const tn_value_rows_ops *ops, tn_payload *payload, const tn_pred *leaf,
-                         tn_index_result *out, tarn_error *err) {
-  leaf_test t = {ops, payload, leaf};
-  roaring_bitmap_t *rows = NULL;
-  bool is_negated = false;
-  switch (leaf->op) {
-    case TN_PRED_NE:
-    case TN_PRED_NOT_IN:
-    case TN_PRED_NOT_BETWEEN:
-      is_negated = true;
-      /* fall through */
+static bool is_negation(tn_pred_op op) {
+  return op == TN_PRED_NE || op == TN_PRED_NOT_IN || op == TN_PRED_NOT_BETWEEN;
+}
+
+static tarn_status find_rows(const leaf_test *t, roaring_bitmap_t **out, tarn_error *err) {
+  switch (t->leaf->op) {
     case TN_PRED_EQ:
     case TN_PRED_IN:
+      return test_equality(t, false, out, err);
+    case TN_PRED_NE:
+    case TN_PRED_NOT_IN:
+      return test_equality(t, true, out, err);
     case TN_PRED_LT:
     case TN_PRED_LE:
     case TN_PRED_GT:
     case TN_PRED_GE:
     case TN_PRED_BETWEEN:
-      if (leaf->op != TN_PRED_IN && has_null_literal(leaf)) {
-        out->verdict = TN_INDEX_SKIP;
-        return TARN_OK;
-      }
-      if (is_negated && payload->code.is_cut) {
-        return TARN_OK;
-      }
-      if (leaf->op <= TN_PRED_NE || leaf->op == TN_PRED_IN || leaf->op == TN_PRED_NOT_IN) {
-        TN_TRY(test_equality(&t, is_negated, &rows, err));
-      } else if (ops->below != NULL) {
-        TN_TRY(test_order(&t, &rows, err));
-      }
-      break;
+    case TN_PRED_NOT_BETWEEN:
+      return t->ops->below != NULL ? test_order(t, out, err) : TARN_OK;
     case TN_PRED_IS_NULL:
+      return t->ops->nulls(t->payload, out, err);
     case TN_PRED_IS_NOT_NULL:
-      TN_TRY(ops->nulls(payload, &rows, err));
-      if (leaf->op == TN_PRED_IS_NOT_NULL) {
-        TN_TRY(complement(&t, false, rows, err));
-      }
-      break;
+      TN_TRY(t->ops->nulls(t->payload, out, err));
+      return complement(t, false, *out, err);
     default:
-      break;
+      return TARN_OK;
   }
+}
+
+tarn_status tn_leaf_test(const tn_value_rows_ops *ops, tn_payload *payload, const tn_pred *leaf,
+                         tn_index_result *out, tarn_error *err) {
+  leaf_test t = {ops, payload, leaf};
+  roaring_bitmap_t *rows = NULL;
+  if (leaf->op <= TN_PRED_NOT_BETWEEN && leaf->op != TN_PRED_IN && has_null_literal(leaf)) {
+    out->verdict = TN_INDEX_SKIP;
+    return TARN_OK;
+  }
+  if (is_negation(leaf->op) && payload->code.is_cut) {
+    return TARN_OK;
+  }
+  TN_TRY(find_rows(&t, &rows, err));
   if (rows != NULL) {
     out->verdict = TN_INDEX_ROWS;
     out->rows = rows;

@@ -2,6 +2,7 @@
  * come from, how values lie in them. Internal.
  *
  *   file_index.c          the container; one question (a predicate) over its payloads
+ *   file_index_result.c   verdicts
  *   file_index_source.c   bytes and bitmaps of a payload
  *   file_index_value.c    values in payloads and literals of predicates as keys of one order
  *   file_index_leaf.c     one leaf against an index that knows the rows of each value
@@ -62,11 +63,12 @@ typedef struct tn_payload {
   size_t length;
 
   tn_arena *arena;        /* of the question */
-  size_t *reserved_bytes; /* of the question: what was read from the file */
+  size_t *reserved_bytes; /* of the question: of the memory budget */
   const tn_type *type;    /* of the column in the file; NULL: not known (describe) */
   tn_key_code code;
-  int64_t n_rows; /* of the data file; -1: not known (describe) */
-  void *state;    /* what the kind keeps between leaves, in the arena; NULL at first */
+  int64_t n_rows;  /* of the data file; -1: not known (describe) */
+  bool is_unknown; /* of a version that is not understood: every row remains */
+  void *state;     /* what the kind keeps between leaves, in the arena; NULL at first */
 } tn_payload;
 
 struct tn_payload_kind {
@@ -92,6 +94,9 @@ tarn_status tn_payload_corrupt(const tn_payload *payload, tarn_error *err, const
 TN_CHECKED tarn_status tn_payload_check_rows(tn_payload *payload, uint32_t row_count,
                                              tarn_error *err);
 
+/* Zeroed memory for parsed heads, valid as long as the question. */
+TN_CHECKED tarn_status tn_payload_calloc(tn_payload *payload, size_t count, size_t size, void **out,
+                                         tarn_error *err);
 /* n_bytes at an offset of the payload, valid as long as the question. */
 TN_CHECKED tarn_status tn_payload_fetch(tn_payload *payload, size_t offset, size_t n_bytes,
                                         tn_slice *out, tarn_error *err);
@@ -99,6 +104,7 @@ TN_CHECKED tarn_status tn_payload_fetch(tn_payload *payload, size_t offset, size
  * positions lie within the data file. The caller frees it. */
 TN_CHECKED tarn_status tn_payload_bitmap(tn_payload *payload, tn_slice bytes,
                                          roaring_bitmap_t **out, size_t *used, tarn_error *err);
+TN_CHECKED tarn_status tn_no_rows(roaring_bitmap_t **out, tarn_error *err);
 /* The bitmap with one row. */
 TN_CHECKED tarn_status tn_payload_single(tn_payload *payload, int64_t row, roaring_bitmap_t **out,
                                          tarn_error *err);

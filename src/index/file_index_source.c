@@ -21,6 +21,23 @@ tarn_status tn_payload_check_rows(tn_payload *p, uint32_t row_count, tarn_error 
   return TARN_OK;
 }
 
+static tarn_status reserve(tn_payload *p, size_t n_bytes, tarn_error *err) {
+  TN_TRY(tn_env_reserve(p->env, n_bytes, "a file index", err));
+  *p->reserved_bytes += n_bytes;
+  return TARN_OK;
+}
+
+tarn_status tn_payload_calloc(tn_payload *p, size_t count, size_t size, void **out,
+                              tarn_error *err) {
+  *out = NULL;
+  if (count > SIZE_MAX / size) {
+    return tn_oom(err);
+  }
+  TN_TRY(reserve(p, count * size, err));
+  *out = tn_arena_calloc(p->arena, count, size);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
 tarn_status tn_payload_fetch(tn_payload *p, size_t offset, size_t n_bytes, tn_slice *out,
                              tarn_error *err) {
   uint8_t *bytes;
@@ -32,8 +49,7 @@ tarn_status tn_payload_fetch(tn_payload *p, size_t offset, size_t n_bytes, tn_sl
     *out = tn_slice_of(p->bytes.data + offset, n_bytes);
     return TARN_OK;
   }
-  TN_TRY(tn_env_reserve(p->env, n_bytes, "a file index", err));
-  *p->reserved_bytes += n_bytes;
+  TN_TRY(reserve(p, n_bytes, err));
   bytes = tn_arena_alloc(p->arena, n_bytes);
   if (bytes == NULL) {
     return tn_oom(err);
@@ -76,6 +92,11 @@ tarn_status tn_payload_bitmap(tn_payload *p, tn_slice bytes, roaring_bitmap_t **
   return TARN_OK;
 }
 
+tarn_status tn_no_rows(roaring_bitmap_t **out, tarn_error *err) {
+  *out = roaring_bitmap_create();
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
 tarn_status tn_payload_single(tn_payload *p, int64_t row, roaring_bitmap_t **out, tarn_error *err) {
   *out = NULL;
   if (row < 0 || row > INT32_MAX || (p->n_rows >= 0 && row >= p->n_rows)) {
@@ -87,9 +108,7 @@ tarn_status tn_payload_single(tn_payload *p, int64_t row, roaring_bitmap_t **out
 
 tarn_status tn_payload_flip(tn_payload *p, roaring_bitmap_t *rows, tarn_error *err) {
   /* A few rows of very many become a bit each. */
-  size_t n = (size_t)p->n_rows / 8;
-  TN_TRY(tn_env_reserve(p->env, n, "a file index", err));
-  *p->reserved_bytes += n;
+  TN_TRY(reserve(p, (size_t)p->n_rows / 8, err));
   roaring_bitmap_flip_inplace(rows, 0, (uint64_t)p->n_rows);
   return TARN_OK;
 }
