@@ -8,7 +8,7 @@
 #include "tarn/tarn.h"
 
 struct tarn_catalog {
-  tn_catalog *catalog; /* retained */
+  tn_catalog *catalog; /* owned */
 };
 
 struct tarn_table {

@@ -27,7 +27,7 @@ tarn_status tarn_catalog_open(tarn_env *env, const char *warehouse, tarn_catalog
 void tarn_catalog_free(tarn_catalog *catalog) {
   if (catalog != NULL) {
     tarn_env *env = catalog->catalog->env;
-    tn_catalog_release(catalog->catalog);
+    tn_catalog_free(catalog->catalog);
     tn_free(&env->mem, catalog);
   }
 }

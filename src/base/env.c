@@ -71,6 +71,35 @@ fail:
   return st;
 }
 
+static void end_spare(tarn_env *env, tn_spare *spare) {
+  pthread_mutex_destroy(&spare->mutex);
+  tn_free(&env->mem, spare);
+}
+
+tn_spare *tn_env_make_spare(tarn_env *env, tn_spare_slot slot, size_t n_bytes,
+                            void (*trim)(tarn_env *env, tn_spare *spare)) {
+  tn_spare *found = tn_env_spare(env, slot), *made;
+  if (TN_LIKELY(found != NULL)) {
+    return found;
+  }
+  made = tn_calloc(&env->mem, 1, n_bytes);
+  if (made == NULL) {
+    return NULL;
+  }
+  made->trim = trim;
+  if (pthread_mutex_init(&made->mutex, NULL) != 0) {
+    tn_free(&env->mem, made);
+    return NULL;
+  }
+  // another thread may have been faster
+  if (!atomic_compare_exchange_strong_explicit(&env->spares[slot], &found, made,
+                                               memory_order_acq_rel, memory_order_acquire)) {
+    end_spare(env, made);
+    return found;
+  }
+  return made;
+}
+
 void tarn_env_free(tarn_env *env) {
   if (env != NULL) {
     tn_mem mem = env->mem;
@@ -79,7 +108,8 @@ void tarn_env_free(tarn_env *env) {
     for (int slot = TN_N_SPARE_SLOTS - 1; slot >= 0; slot--) {
       tn_spare *spare = tn_env_spare(env, (tn_spare_slot)slot);
       if (spare != NULL) {
-        spare->free(env, spare);
+        spare->trim(env, spare);
+        end_spare(env, spare);
       }
     }
     tn_zone_free(&env->mem, env->zone);
@@ -175,12 +205,4 @@ tarn_status tn_env_reserve(tarn_env *env, size_t n_bytes, const char *what, tarn
   }
   tn_cache_shrink(env->cache, n_bytes);
   return tn_reserve(&env->mem, n_bytes, what, err);
-}
-
-tn_spare *tn_env_set_spare(tarn_env *env, tn_spare_slot slot, tn_spare *spare) {
-  tn_spare *found = NULL;
-  return atomic_compare_exchange_strong_explicit(&env->spares[slot], &found, spare,
-                                                 memory_order_acq_rel, memory_order_acquire)
-             ? spare
-             : found;
 }

@@ -1,11 +1,12 @@
 /* env.h - the inside of tarn_env, which every room is handed.
  *
  * Lower rooms use its parts (mem, pool, zone) directly. The struct is immutable after creation but
- * for its counters, the cache and the buffer pool, which lock themselves.
+ * for its counters, the cache and the spare memory, which lock themselves.
  */
 #ifndef TN_BASE_ENV_H
 #define TN_BASE_ENV_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -24,9 +25,10 @@ typedef enum tn_spare_slot {
   TN_N_SPARE_SLOTS
 } tn_spare_slot;
 
+/* The head of such memory; what the room keeps follows it, in the same block. */
 typedef struct tn_spare {
   void (*trim)(tarn_env *env, struct tn_spare *spare); /* give all back; any thread */
-  void (*free)(tarn_env *env, struct tn_spare *spare);
+  pthread_mutex_t mutex;                               /* guards what follows */
 } tn_spare;
 
 struct tarn_env {
@@ -44,12 +46,14 @@ struct tarn_env {
   _Atomic(tn_spare *) spares[TN_N_SPARE_SLOTS]; /* NULL until a room keeps some */
 };
 
-/* Put a room's spare memory into its free slot. The slot's content is returned: `spare`, or what
- * another thread put there first. */
-tn_spare *tn_env_set_spare(tarn_env *env, tn_spare_slot slot, tn_spare *spare);
+/* What is kept in a slot; NULL: nothing yet. */
 static inline tn_spare *tn_env_spare(tarn_env *env, tn_spare_slot slot) {
   return atomic_load_explicit(&env->spares[slot], memory_order_acquire);
 }
+/* The same, made at first need: n_bytes with the head, all zero behind it. NULL: no memory for it.
+ * The environment ends it after a last trim. */
+tn_spare *tn_env_make_spare(tarn_env *env, tn_spare_slot slot, size_t n_bytes,
+                            void (*trim)(tarn_env *env, tn_spare *spare));
 
 /* STATE when used in a child after fork; called by every public entry. */
 TN_CHECKED tarn_status tn_env_check(const tarn_env *env, tarn_error *err);

@@ -22,7 +22,6 @@ tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **o
   if (catalog == NULL) {
     return tn_oom(err);
   }
-  atomic_init(&catalog->refs, 1);
   catalog->env = env;
   tn_arena_init(&catalog->arena, &env->mem, NAMES_LIMIT_BYTES);
   TN_TRY_TO(fail, tn_storage_for_uri(env, &catalog->arena, warehouse, &catalog->storage,
@@ -38,17 +37,12 @@ tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **o
   *out = catalog;
   return TARN_OK;
 fail:
-  tn_catalog_release(catalog);
+  tn_catalog_free(catalog);
   return st;
 }
 
-tn_catalog *tn_catalog_retain(tn_catalog *catalog) {
-  atomic_fetch_add_explicit(&catalog->refs, 1, memory_order_relaxed);
-  return catalog;
-}
-
-void tn_catalog_release(tn_catalog *catalog) {
-  if (catalog != NULL && atomic_fetch_sub_explicit(&catalog->refs, 1, memory_order_acq_rel) == 1) {
+void tn_catalog_free(tn_catalog *catalog) {
+  if (catalog != NULL) {
     tarn_env *env = catalog->env;
     tn_storage_release(catalog->storage);
     tn_arena_reset(&catalog->arena);

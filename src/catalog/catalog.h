@@ -9,8 +9,8 @@
 #include "model/table.h"
 #include "read/read.h"
 
+/* Immutable once opened. */
 typedef struct tn_catalog {
-  _Atomic int32_t refs;
   tarn_env *env;
   tn_storage *storage;
   tn_arena arena;
@@ -19,8 +19,7 @@ typedef struct tn_catalog {
 
 TN_CHECKED tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **out,
                                        tarn_error *err);
-tn_catalog *tn_catalog_retain(tn_catalog *catalog);
-void tn_catalog_release(tn_catalog *catalog);
+void tn_catalog_free(tn_catalog *catalog); /* accepts NULL */
 
 /* Sorted names, in the arena. */
 TN_CHECKED tarn_status tn_catalog_databases(tn_catalog *catalog, tn_arena *arena,

@@ -354,10 +354,6 @@ static const codec codecs[TN_N_CODECS] = {
     [TN_CODEC_LZO] = {"lzo", NULL, NULL},
 };
 
-const char *tn_codec_name(tn_codec_id id) {
-  return (size_t)id < TN_N_CODECS ? codecs[id].name : "unknown";
-}
-
 /* The libraries do arithmetic on pointers, so there must be one. */
 static tn_slice non_null(tn_slice in) {
   static const uint8_t no_bytes[1];

@@ -21,8 +21,6 @@ typedef enum tn_codec_id {
   TN_N_CODECS
 } tn_codec_id;
 
-const char *tn_codec_name(tn_codec_id id);
-
 /* Working memory that is kept between calls (a zstd context); one thread at a time. Taken from the
  * environment, which keeps what is given back for whoever takes next. */
 typedef struct tn_codec_context tn_codec_context;

@@ -3,13 +3,10 @@
  */
 #include "codec/context.h"
 
-#include <pthread.h>
-
 #define MAX_KEPT 64
 
 typedef struct context_store {
-  tn_spare spare;        /* first: what the environment knows of it */
-  pthread_mutex_t mutex; /* guards all below */
+  tn_spare spare; /* first; its mutex guards all below */
   tn_codec_context *kept;
   int32_t n_kept;
 } context_store;
@@ -27,11 +24,11 @@ static void store_trim(tarn_env *env, tn_spare *spare) {
   context_store *store = (context_store *)spare;
   tn_codec_context *all;
   (void)env;
-  pthread_mutex_lock(&store->mutex);
+  pthread_mutex_lock(&store->spare.mutex);
   all = store->kept;
   store->kept = NULL;
   store->n_kept = 0;
-  pthread_mutex_unlock(&store->mutex);
+  pthread_mutex_unlock(&store->spare.mutex);
   while (all != NULL) {
     tn_codec_context *next = all->next;
     context_free(all);
@@ -39,49 +36,17 @@ static void store_trim(tarn_env *env, tn_spare *spare) {
   }
 }
 
-static void store_free(tarn_env *env, tn_spare *spare) {
-  context_store *store = (context_store *)spare;
-  store_trim(env, spare);
-  pthread_mutex_destroy(&store->mutex);
-  tn_free(&env->mem, store);
-}
-
-/* Made at first need; NULL when there is no memory for it. */
-static context_store *store_of(tarn_env *env) {
-  tn_spare *found = tn_env_spare(env, TN_SPARE_CODECS);
-  context_store *made;
-  if (found != NULL) {
-    return (context_store *)found;
-  }
-  made = tn_calloc(&env->mem, 1, sizeof(*made));
-  if (made == NULL) {
-    return NULL;
-  }
-  if (pthread_mutex_init(&made->mutex, NULL) != 0) {
-    tn_free(&env->mem, made);
-    return NULL;
-  }
-  made->spare.trim = store_trim;
-  made->spare.free = store_free;
-  found = tn_env_set_spare(env, TN_SPARE_CODECS, &made->spare);
-  if (found != &made->spare) {
-    pthread_mutex_destroy(&made->mutex);
-    tn_free(&env->mem, made);
-  }
-  return (context_store *)found;
-}
-
 tarn_status tn_codec_context_take(tarn_env *env, tn_codec_context **out, tarn_error *err) {
   context_store *store = (context_store *)tn_env_spare(env, TN_SPARE_CODECS);
   tn_codec_context *context = NULL;
   if (store != NULL) {
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->spare.mutex);
     context = store->kept;
     if (context != NULL) {
       store->kept = context->next;
       store->n_kept--;
     }
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->spare.mutex);
   }
   if (context == NULL) {
     context = tn_calloc(&env->mem, 1, sizeof(*context));
@@ -101,16 +66,17 @@ void tn_codec_context_give(tn_codec_context *context) {
   if (context == NULL) {
     return;
   }
-  store = store_of(context->env);
+  store =
+      (context_store *)tn_env_make_spare(context->env, TN_SPARE_CODECS, sizeof(*store), store_trim);
   if (store != NULL) {
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->spare.mutex);
     is_kept = store->n_kept < MAX_KEPT;
     if (is_kept) {
       context->next = store->kept;
       store->kept = context;
       store->n_kept++;
     }
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->spare.mutex);
   }
   if (!is_kept) {
     context_free(context);

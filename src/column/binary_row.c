@@ -1,20 +1,21 @@
 /* binary_row.c - reading and writing BinaryRow, and the arrays and maps inside it.
  *
- * Rows and arrays are one shape, a "section": null bits, slots, then pieces appended behind.
+ * Rows and arrays are one shape: null bits, slots, then pieces appended behind.
  *
  *   row    [kind, null bits from bit 8 on][8 bytes a field][pieces]
  *   array  [int32 n][null bits in words of 4 bytes][n elements of 1, 2, 4 or 8 bytes][pieces]
  *   map    [int32 bytes of the key array][key array][value array]
  *
- * Offsets in slots count from the first byte of their own section; every piece is padded to 8 with
- * zeros. Pieces are written straight to the end of the output, nested ones too.
- * Spec: rows, 1.
+ * Offsets in slots count from the first byte of their own row or array; every piece is padded to 8
+ * with zeros. Pieces are written straight to the end of the output, nested ones too. Spec: rows, 1.
  */
 #include "column/binary_row.h"
 
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "codec/hash.h"
+
+typedef tn_binary_row_writer writer;
 
 #define INLINE_MAX 7
 #define COMPACT_DECIMAL_PRECISION 18
@@ -26,8 +27,13 @@ static size_t null_bytes(int32_t arity) {
   return ((size_t)arity + 63 + 8) / 64 * 8;
 }
 
-size_t tn_binary_row_fixed_bytes(int32_t arity) {
+static size_t fixed_bytes(int32_t arity) {
   return null_bytes(arity) + 8 * (size_t)arity;
+}
+
+/* Count and null bits of an array. */
+static size_t array_head_bytes(int64_t count) {
+  return 4 + ((size_t)count + 31) / 32 * 4;
 }
 
 static bool is_wide_decimal(const tn_type *type) {
@@ -43,11 +49,22 @@ static bool is_wide_timestamp(const tn_type *type) {
 
 tarn_status tn_binary_row_view(tn_slice bytes, int32_t arity, const char *what, tn_binary_row *out,
                                tarn_error *err) {
-  if (arity < 0 || tn_binary_row_fixed_bytes(arity) > bytes.len) {
+  if (arity < 0 || fixed_bytes(arity) > bytes.len) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: a row of %d fields does not fit in %zu bytes", what,
                    (int)arity, bytes.len);
   }
-  *out = (tn_binary_row){bytes, arity, what};
+  *out = (tn_binary_row){bytes, arity, 8, null_bytes(arity), what};
+  return TARN_OK;
+}
+
+tarn_status tn_binary_array_view(tn_slice bytes, const char *what, tn_binary_row *out,
+                                 tarn_error *err) {
+  int32_t count = bytes.len >= 4 ? (int32_t)tn_load_le32(bytes.data) : -1;
+  if (count < 0 || array_head_bytes(count) + 8 * (size_t)count > bytes.len) {
+    return tn_fail(err, TARN_E_CORRUPT, "%s: an array of %d elements in %zu bytes", what,
+                   (int)count, bytes.len);
+  }
+  *out = (tn_binary_row){bytes, count, 32, array_head_bytes(count), what};
   return TARN_OK;
 }
 
@@ -67,7 +84,7 @@ tarn_status tn_binary_row_decode(tn_slice bytes, const char *what, tn_binary_row
 }
 
 static const uint8_t *slot_at(const tn_binary_row *row, int32_t i) {
-  return row->bytes.data + null_bytes(row->arity) + 8 * (size_t)i;
+  return row->bytes.data + row->slots + 8 * (size_t)i;
 }
 
 uint64_t tn_binary_row_slot(const tn_binary_row *row, int32_t i) {
@@ -204,15 +221,7 @@ tarn_status tn_binary_row_get(const tn_binary_row *row, int32_t i, const tn_type
   }
 }
 
-/* ------------------------------------------------------------------ sections */
-
-typedef struct section {
-  tn_buf *out;
-  size_t start;    /* in out, like the others */
-  size_t null_bit; /* number of the bit of field 0, from start on */
-  size_t slots;
-  size_t width; /* of a slot */
-} section;
+/* ------------------------------------------------------------------ pieces */
 
 static tarn_status append_zeros(tn_buf *out, size_t n, tarn_error *err) {
   TN_TRY(tn_buf_reserve(out, n, err));
@@ -223,23 +232,23 @@ static tarn_status append_zeros(tn_buf *out, size_t n, tarn_error *err) {
   return TARN_OK;
 }
 
-static tarn_status pad(const section *s, tarn_error *err) {
-  size_t used = s->out->len - s->start;
-  return append_zeros(s->out, tn_round_up(used, 8) - used, err);
+static tarn_status pad(const writer *w, tarn_error *err) {
+  size_t used = w->out->len - w->start;
+  return append_zeros(w->out, tn_round_up(used, 8) - used, err);
 }
 
-static void set_null_bit(const section *s, int64_t i) {
-  tn_bit_set(s->out->data + s->start, (int64_t)s->null_bit + i);
+static void set_null_bit(const writer *w, int64_t i) {
+  tn_bit_set(w->out->data + w->start, (int64_t)w->null_bit + i);
 }
 
 /* The low bytes of value; the upper ones of a slot stay zero. */
-static void put_slot(const section *s, int64_t i, uint64_t value, size_t n_bytes) {
-  memcpy(s->out->data + s->slots + (size_t)i * s->width, &value, n_bytes);
+static void put_slot(const writer *w, int64_t i, uint64_t value, size_t n_bytes) {
+  memcpy(w->out->data + w->slots + (size_t)i * w->width, &value, n_bytes);
 }
 
 /* Where the next piece will lie, as the upper half of a slot. */
-static tarn_status piece_offset(const section *s, size_t n_bytes, uint64_t *out, tarn_error *err) {
-  size_t offset = s->out->len - s->start;
+static tarn_status piece_offset(const writer *w, size_t n_bytes, uint64_t *out, tarn_error *err) {
+  size_t offset = w->out->len - w->start;
   if (offset > INT32_MAX || n_bytes > INT32_MAX) {
     return tn_fail(err, TARN_E_LIMIT, "a row of more than 2147483647 bytes");
   }
@@ -247,27 +256,27 @@ static tarn_status piece_offset(const section *s, size_t n_bytes, uint64_t *out,
   return TARN_OK;
 }
 
-static tarn_status put_piece(const section *s, int64_t i, tn_slice piece, uint64_t low,
+static tarn_status put_piece(const writer *w, int64_t i, tn_slice piece, uint64_t low,
                              size_t reserve, tarn_error *err) {
   uint64_t offset;
-  TN_TRY(piece_offset(s, piece.len, &offset, err));
-  TN_TRY(tn_buf_append(s->out, piece.data, piece.len, err));
-  TN_TRY(append_zeros(s->out, reserve > piece.len ? reserve - piece.len : 0, err));
-  TN_TRY(pad(s, err));
-  put_slot(s, i, offset | low, 8);
+  TN_TRY(piece_offset(w, piece.len, &offset, err));
+  TN_TRY(tn_buf_append(w->out, piece.data, piece.len, err));
+  TN_TRY(append_zeros(w->out, reserve > piece.len ? reserve - piece.len : 0, err));
+  TN_TRY(pad(w, err));
+  put_slot(w, i, offset | low, 8);
   return TARN_OK;
 }
 
-static tarn_status put_bytes(const section *s, int64_t i, tn_slice bytes, tarn_error *err) {
+static tarn_status put_bytes(const writer *w, int64_t i, tn_slice bytes, tarn_error *err) {
   uint8_t slot[8] = {0};
   if (bytes.len > INLINE_MAX) {
-    return put_piece(s, i, bytes, (uint32_t)bytes.len, 0, err);
+    return put_piece(w, i, bytes, (uint32_t)bytes.len, 0, err);
   }
   if (bytes.len > 0) {
     memcpy(slot, bytes.data, bytes.len);
   }
   slot[7] = (uint8_t)(0x80 | bytes.len);
-  put_slot(s, i, tn_load_le64(slot), 8);
+  put_slot(w, i, tn_load_le64(slot), 8);
   return TARN_OK;
 }
 
@@ -285,7 +294,7 @@ static size_t decimal_bytes(tn_i128 value, uint8_t out[16]) {
   return 16 - skip;
 }
 
-static tarn_status put_wide_timestamp(const section *s, int64_t i, const tn_type *type,
+static tarn_status put_wide_timestamp(const writer *w, int64_t i, const tn_type *type,
                                       const tn_datum *datum, tarn_error *err) {
   int64_t ticks = tn_timestamp_ticks(type->precision), ticks_per_ms = ticks / 1000;
   tn_i128 value = type->precision > 6 ? datum->v.i128 : datum->v.i64;
@@ -296,50 +305,50 @@ static tarn_status put_wide_timestamp(const section *s, int64_t i, const tn_type
     return tn_fail(err, TARN_E_LIMIT, "a timestamp whose milliseconds do not fit");
   }
   tn_store_le64(piece, (uint64_t)millis);
-  return put_piece(s, i, tn_slice_of(piece, 8), nanos, 8, err);
+  return put_piece(w, i, tn_slice_of(piece, 8), nanos, 8, err);
 }
 
 /* A value that is not null, of an atomic type. */
-static tarn_status put_datum(const section *s, int64_t i, const tn_type *type,
-                             const tn_datum *datum, tarn_error *err) {
+static tarn_status put_datum(const writer *w, int64_t i, const tn_type *type, const tn_datum *datum,
+                             tarn_error *err) {
   uint8_t decimal[16];
   size_t n;
   float f;
   uint32_t bits;
   switch (tn_type_layout(type)) {
     case TN_LAYOUT_BIT:
-      put_slot(s, i, datum->v.boolean, 1);
+      put_slot(w, i, datum->v.boolean, 1);
       return TARN_OK;
     case TN_LAYOUT_F32:
       f = (float)datum->v.f64;
       memcpy(&bits, &f, sizeof(bits));
-      put_slot(s, i, bits, 4);
+      put_slot(w, i, bits, 4);
       return TARN_OK;
     case TN_LAYOUT_F64:
-      put_slot(s, i, tn_load_le64(&datum->v.f64), 8);
+      put_slot(w, i, tn_load_le64(&datum->v.f64), 8);
       return TARN_OK;
     case TN_LAYOUT_I8:
     case TN_LAYOUT_I16:
     case TN_LAYOUT_I32:
-      put_slot(s, i, (uint64_t)datum->v.i64, tn_layout_width(tn_type_layout(type)));
+      put_slot(w, i, (uint64_t)datum->v.i64, tn_layout_width(tn_type_layout(type)));
       return TARN_OK;
     case TN_LAYOUT_BYTES:
-      return put_bytes(s, i, datum->v.bytes, err);
+      return put_bytes(w, i, datum->v.bytes, err);
     case TN_LAYOUT_I64:
       if (is_wide_timestamp(type)) {
-        return put_wide_timestamp(s, i, type, datum, err);
+        return put_wide_timestamp(w, i, type, datum, err);
       }
-      put_slot(s, i, (uint64_t)datum->v.i64, 8);
+      put_slot(w, i, (uint64_t)datum->v.i64, 8);
       return TARN_OK;
     case TN_LAYOUT_I128:
       if (is_wide_timestamp(type)) {
-        return put_wide_timestamp(s, i, type, datum, err);
+        return put_wide_timestamp(w, i, type, datum, err);
       }
       if (is_wide_decimal(type)) {
         n = decimal_bytes(datum->v.i128, decimal);
-        return put_piece(s, i, tn_slice_of(decimal, n), n, 16, err);
+        return put_piece(w, i, tn_slice_of(decimal, n), n, 16, err);
       }
-      put_slot(s, i, (uint64_t)datum->v.i128, 8);
+      put_slot(w, i, (uint64_t)datum->v.i128, 8);
       return TARN_OK;
     default:
       return TN_BUG(err, "a nested value as a datum");
@@ -347,25 +356,38 @@ static tarn_status put_datum(const section *s, int64_t i, const tn_type *type,
 }
 
 /* Null of a row field: wide types keep room for a later value (rows only, not arrays). */
-static tarn_status put_null(const section *s, int32_t i, const tn_type *type, tarn_error *err) {
-  set_null_bit(s, i);
+static tarn_status put_null(const writer *w, int32_t i, const tn_type *type, tarn_error *err) {
+  set_null_bit(w, i);
   if (is_wide_decimal(type)) {
-    return put_piece(s, i, tn_slice_of(NULL, 0), 0, 16, err);
+    return put_piece(w, i, tn_slice_of(NULL, 0), 0, 16, err);
   }
   if (is_wide_timestamp(type)) {
-    return put_piece(s, i, tn_slice_of(NULL, 0), 0, 8, err);
+    return put_piece(w, i, tn_slice_of(NULL, 0), 0, 8, err);
   }
   return TARN_OK;
 }
 
 /* ------------------------------------------------------------------ nested values */
 
-static tarn_status put_value(const section *s, int64_t i, const tn_vec *vec, int64_t row,
+static tarn_status put_value(const writer *w, int64_t i, const tn_vec *vec, int64_t row,
                              tarn_error *err);
 
-static tarn_status begin_row(tn_buf *out, int32_t arity, section *s, tarn_error *err) {
-  *s = (section){out, out->len, 8, out->len + null_bytes(arity), 8};
-  return append_zeros(out, tn_binary_row_fixed_bytes(arity), err);
+tarn_status tn_binary_row_begin(tn_binary_row_writer *w, tn_buf *out, int32_t arity,
+                                tarn_error *err) {
+  *w = (writer){out, out->len, 8, out->len + null_bytes(arity), 8};
+  return append_zeros(out, fixed_bytes(arity), err);
+}
+
+tarn_status tn_binary_array_begin(tn_binary_row_writer *w, tn_buf *out, int64_t count, size_t width,
+                                  tarn_error *err) {
+  size_t head = array_head_bytes(count);
+  if (count < 0 || count > INT32_MAX) {
+    return tn_fail(err, TARN_E_LIMIT, "an array of %lld elements", (long long)count);
+  }
+  *w = (writer){out, out->len, 32, out->len + head, width};
+  TN_TRY(append_zeros(out, tn_round_up(head + (size_t)count * width, 8), err));
+  tn_store_le32(out->data + w->start, (uint32_t)count);
+  return TARN_OK;
 }
 
 static size_t element_width(const tn_type *type) {
@@ -384,20 +406,18 @@ static void make_nan_standard(tn_type_root root, tn_datum *datum) {
 static tarn_status put_array(tn_buf *out, const tn_vec *elements, int64_t begin, int64_t end,
                              tarn_error *err) {
   int64_t n = end - begin;
-  size_t header = 4 + ((size_t)n + 31) / 32 * 4, width = element_width(elements->type);
-  section s = {out, out->len, 32, out->len + header, width};
   bool is_nested = elements->n_children > 0 || elements->layout == TN_LAYOUT_STRUCT;
-  TN_TRY(append_zeros(out, tn_round_up(header + (size_t)n * width, 8), err));
-  tn_store_le32(out->data + s.start, (uint32_t)n);
+  writer w;
+  TN_TRY(tn_binary_array_begin(&w, out, n, element_width(elements->type), err));
   for (int64_t i = 0; i < n; i++) {
     if (tn_vec_is_null(elements, begin + i)) {
-      set_null_bit(&s, i);
+      set_null_bit(&w, i);
     } else if (is_nested) {
-      TN_TRY(put_value(&s, i, elements, begin + i, err));
+      TN_TRY(put_value(&w, i, elements, begin + i, err));
     } else {
       tn_datum datum = tn_vec_datum(elements, begin + i);
       make_nan_standard(elements->type->root, &datum);
-      TN_TRY(put_datum(&s, i, elements->type, &datum, err));
+      TN_TRY(put_datum(&w, i, elements->type, &datum, err));
     }
   }
   return TARN_OK;
@@ -413,10 +433,10 @@ static tarn_status put_map(tn_buf *out, const tn_vec *entries, int64_t begin, in
 }
 
 static tarn_status put_row(tn_buf *out, const tn_vec *vec, int64_t row, tarn_error *err) {
-  section s;
-  TN_TRY(begin_row(out, vec->n_children, &s, err));
+  writer w;
+  TN_TRY(tn_binary_row_begin(&w, out, vec->n_children, err));
   for (int32_t c = 0; c < vec->n_children; c++) {
-    TN_TRY(put_value(&s, c, &vec->children[c], row, err));
+    TN_TRY(put_value(&w, c, &vec->children[c], row, err));
   }
   return TARN_OK;
 }
@@ -436,13 +456,13 @@ static tarn_status put_variant(tn_buf *out, const tn_vec *vec, int64_t row, tarn
 static tarn_status put_vector(tn_buf *out, const tn_vec *vec, int64_t row, tarn_error *err) {
   const tn_vec *elements = &vec->children[0];
   int32_t n = vec->type->length;
-  section s = {out, out->len, 0, out->len + 4, element_width(elements->type)};
-  TN_TRY(append_zeros(out, 4 + (size_t)n * s.width, err));
-  tn_store_le32(out->data + s.start, (uint32_t)n);
+  writer w = {out, out->len, 0, out->len + 4, element_width(elements->type)};
+  TN_TRY(append_zeros(out, 4 + (size_t)n * w.width, err));
+  tn_store_le32(out->data + w.start, (uint32_t)n);
   for (int32_t i = 0; i < n; i++) {
     tn_datum datum = tn_vec_datum(elements, row * n + i);
     if (!datum.is_null) {
-      TN_TRY(put_datum(&s, i, elements->type, &datum, err));
+      TN_TRY(put_datum(&w, i, elements->type, &datum, err));
     }
   }
   return TARN_OK;
@@ -465,80 +485,58 @@ static tarn_status put_nested(tn_buf *out, const tn_vec *vec, int64_t row, tarn_
 }
 
 /* Row `row` of a vector; in an array the caller has dealt with nulls. */
-static tarn_status put_value(const section *s, int64_t i, const tn_vec *vec, int64_t row,
+static tarn_status put_value(const writer *w, int64_t i, const tn_vec *vec, int64_t row,
                              tarn_error *err) {
   uint64_t offset;
-  size_t start = s->out->len;
+  size_t start = w->out->len;
   bool is_nested = vec->n_children > 0 || vec->layout == TN_LAYOUT_STRUCT;
   if (tn_vec_is_null(vec, row)) {
-    return put_null(s, (int32_t)i, vec->type, err);
+    return put_null(w, (int32_t)i, vec->type, err);
   }
   if (!is_nested) {
     tn_datum datum = tn_vec_datum(vec, row);
-    return put_datum(s, i, vec->type, &datum, err);
+    return put_datum(w, i, vec->type, &datum, err);
   }
   if (vec->encoding == TN_VEC_CONST) {
-    return put_value(s, i, vec->constant, 0, err);
+    return put_value(w, i, vec->constant, 0, err);
   }
-  TN_TRY(piece_offset(s, 0, &offset, err));
-  TN_TRY(put_nested(s->out, vec, row, err));
-  if (s->out->len - start > INT32_MAX) {
+  TN_TRY(piece_offset(w, 0, &offset, err));
+  TN_TRY(put_nested(w->out, vec, row, err));
+  if (w->out->len - start > INT32_MAX) {
     return tn_fail(err, TARN_E_LIMIT, "a nested value of more than 2147483647 bytes");
   }
-  put_slot(s, i, offset | (s->out->len - start), 8);
-  return pad(s, err);
+  put_slot(w, i, offset | (w->out->len - start), 8);
+  return pad(w, err);
 }
 
 /* ------------------------------------------------------------------ the writer */
 
-static section section_of(const tn_binary_row_writer *w) {
-  section s = {w->out, w->start, 8, w->start + null_bytes(w->arity), 8};
-  return s;
-}
-
-tarn_status tn_binary_row_begin(tn_binary_row_writer *w, tn_buf *out, int32_t arity,
-                                tarn_error *err) {
-  section s;
-  w->out = out;
-  w->start = out->len;
-  w->arity = arity;
-  return begin_row(out, arity, &s, err);
-}
-
 tarn_status tn_binary_row_set(tn_binary_row_writer *w, int32_t i, const tn_type *type,
                               const tn_datum *datum, tarn_error *err) {
-  section s = section_of(w);
-  return datum->is_null ? put_null(&s, i, type, err) : put_datum(&s, i, type, datum, err);
+  return datum->is_null ? put_null(w, i, type, err) : put_datum(w, i, type, datum, err);
 }
 
-tarn_status tn_binary_row_set_null(tn_binary_row_writer *w, int32_t i, tarn_error *err) {
-  section s = section_of(w);
-  (void)err;
-  set_null_bit(&s, i);
-  return TARN_OK;
+void tn_binary_row_set_null(tn_binary_row_writer *w, int32_t i) {
+  set_null_bit(w, i);
 }
 
 tarn_status tn_binary_row_set_bytes(tn_binary_row_writer *w, int32_t i, tn_slice bytes,
                                     tarn_error *err) {
-  section s = section_of(w);
-  return put_bytes(&s, i, bytes, err);
+  return put_bytes(w, i, bytes, err);
 }
 
 void tn_binary_row_set_slot(tn_binary_row_writer *w, int32_t i, uint64_t slot) {
-  section s = section_of(w);
-  put_slot(&s, i, slot, 8);
+  put_slot(w, i, slot, 8);
 }
 
 tarn_status tn_binary_row_set_piece(tn_binary_row_writer *w, int32_t i, tn_slice piece,
                                     tarn_error *err) {
-  section s = section_of(w);
-  return put_piece(&s, i, piece, piece.len, 0, err);
+  return put_piece(w, i, piece, piece.len, 0, err);
 }
 
 tarn_status tn_binary_row_set_vec(tn_binary_row_writer *w, int32_t i, const tn_vec *vec,
                                   int64_t row, tarn_error *err) {
-  section s = section_of(w);
-  return put_value(&s, i, vec, row, err);
+  return put_value(w, i, vec, row, err);
 }
 
 int32_t tn_binary_row_hash(tn_slice bytes) {

@@ -13,8 +13,6 @@
  */
 #include "column/buffer.h"
 
-#include <pthread.h>
-
 #include "base/checked.h"
 
 #define SLACK_BYTES 64
@@ -24,9 +22,8 @@
 #define N_CLASSES 25
 
 typedef struct buffer_store {
-  tn_spare spare;              /* first: what the environment knows of it */
-  pthread_mutex_t lock;        /* guards all below */
-  tn_buffer *freed[N_CLASSES]; /* newest first, linked by `owner` */
+  tn_spare spare;              /* first; its mutex guards all below */
+  tn_buffer *freed[N_CLASSES]; /* newest first, linked by `next` */
   size_t held_bytes;
 } buffer_store;
 
@@ -51,78 +48,42 @@ static int class_of(size_t n_bytes) {
 
 /* ------------------------------------------------------------------ the store */
 
-/* Give every block of the store back; returns the bytes. */
-static size_t store_empty(tarn_env *env, buffer_store *store) {
+/* Give every block of the store back. */
+static void store_trim(tarn_env *env, tn_spare *spare) {
+  buffer_store *store = (buffer_store *)spare;
   tn_buffer *all = NULL;
   size_t n_bytes = 0;
-  pthread_mutex_lock(&store->lock);
+  pthread_mutex_lock(&store->spare.mutex);
   for (int k = 0; k < N_CLASSES; k++) {
     while (store->freed[k] != NULL) {
       tn_buffer *b = store->freed[k];
-      store->freed[k] = b->owner;
-      b->owner = all;
+      store->freed[k] = b->next;
+      b->next = all;
       all = b;
     }
   }
   store->held_bytes = 0;
-  pthread_mutex_unlock(&store->lock);
+  pthread_mutex_unlock(&store->spare.mutex);
   while (all != NULL) {
-    tn_buffer *next = all->owner;
+    tn_buffer *next = all->next;
     n_bytes += all->charged_bytes;
     tn_free(&env->mem, all);
     all = next;
   }
   tn_unreserve(&env->mem, n_bytes);
-  return n_bytes;
-}
-
-static void store_trim(tarn_env *env, tn_spare *spare) {
-  store_empty(env, (buffer_store *)spare);
-}
-
-static void store_free(tarn_env *env, tn_spare *spare) {
-  buffer_store *store = (buffer_store *)spare;
-  store_empty(env, store);
-  pthread_mutex_destroy(&store->lock);
-  tn_free(&env->mem, store);
-}
-
-/* The store of the environment, made at first need; NULL when there is no memory for it. */
-static buffer_store *store_of(tarn_env *env) {
-  tn_spare *found = tn_env_spare(env, TN_SPARE_BUFFERS);
-  buffer_store *made;
-  if (TN_LIKELY(found != NULL)) {
-    return (buffer_store *)found;
-  }
-  made = tn_calloc(&env->mem, 1, sizeof(*made));
-  if (made == NULL) {
-    return NULL;
-  }
-  if (pthread_mutex_init(&made->lock, NULL) != 0) {
-    tn_free(&env->mem, made);
-    return NULL;
-  }
-  made->spare.trim = store_trim;
-  made->spare.free = store_free;
-  found = tn_env_set_spare(env, TN_SPARE_BUFFERS, &made->spare);
-  if (found != &made->spare) {
-    pthread_mutex_destroy(&made->lock);
-    tn_free(&env->mem, made);
-  }
-  return (buffer_store *)found;
 }
 
 static tn_buffer *store_take(tarn_env *env, int k) {
   buffer_store *store = (buffer_store *)tn_env_spare(env, TN_SPARE_BUFFERS);
   tn_buffer *b = NULL;
   if (store != NULL) {
-    pthread_mutex_lock(&store->lock);
+    pthread_mutex_lock(&store->spare.mutex);
     b = store->freed[k];
     if (b != NULL) {
-      store->freed[k] = b->owner;
+      store->freed[k] = b->next;
       store->held_bytes -= b->capacity;
     }
-    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->spare.mutex);
   }
   return b;
 }
@@ -137,25 +98,25 @@ static bool store_put(tarn_env *env, tn_buffer *b) {
       atomic_load_explicit(&env->mem.reserved_bytes, memory_order_relaxed) > budget / 4 * 3) {
     return false;
   }
-  store = store_of(env);
+  store = (buffer_store *)tn_env_make_spare(env, TN_SPARE_BUFFERS, sizeof(*store), store_trim);
   if (store == NULL) {
     return false;
   }
-  pthread_mutex_lock(&store->lock);
+  pthread_mutex_lock(&store->spare.mutex);
   fits = b->capacity <= budget / 8 && store->held_bytes <= budget / 8 - b->capacity;
   if (fits) {
-    b->owner = store->freed[k];
+    b->next = store->freed[k];
     store->freed[k] = b;
     store->held_bytes += b->capacity;
   }
-  pthread_mutex_unlock(&store->lock);
+  pthread_mutex_unlock(&store->spare.mutex);
   return fits;
 }
 
 void tn_buffers_trim(tarn_env *env) {
-  buffer_store *store = (buffer_store *)tn_env_spare(env, TN_SPARE_BUFFERS);
-  if (store != NULL) {
-    store_empty(env, store);
+  tn_spare *spare = tn_env_spare(env, TN_SPARE_BUFFERS);
+  if (spare != NULL) {
+    store_trim(env, spare);
   }
 }
 
@@ -228,21 +189,6 @@ tarn_status tn_buffer_create_zeroed(tarn_env *env, size_t capacity, tn_buffer **
   return TARN_OK;
 }
 
-tarn_status tn_buffer_wrap(tarn_env *env, const void *data, size_t n_bytes,
-                           void (*free_data)(void *owner, uint8_t *data), void *owner,
-                           tn_buffer **out, tarn_error *err) {
-  tn_buffer *b = tn_alloc(&env->mem, sizeof(*b));
-  *out = NULL;
-  if (b == NULL) {
-    return tn_oom(err);
-  }
-  set_up(b, env, (uint8_t *)(uintptr_t)data, n_bytes, 0);
-  b->free_data = free_data;
-  b->owner = owner;
-  *out = b;
-  return TARN_OK;
-}
-
 tarn_status tn_buffer_grow(tn_buffer **buffer, size_t used_bytes, size_t capacity,
                            tarn_error *err) {
   tn_buffer *old = *buffer, *grown;
@@ -262,9 +208,7 @@ void tn_buffer_release(tn_buffer *buffer) {
     return;
   }
   env = buffer->env;
-  if (buffer->free_data != NULL) {
-    buffer->free_data(buffer->owner, buffer->data);
-  } else if (buffer->charged_bytes > 0) {
+  if (buffer->charged_bytes > 0) {
     if (store_put(env, buffer)) {
       return;
     }

@@ -5,8 +5,7 @@
  * belongs to the environment and stays charged, so a scan whose batches are released runs without
  * asking the system for memory; the store is emptied when memory or budget are short.
  * Data is 64-byte aligned and has 64 bytes of slack behind its capacity that may be read and
- * written, so that wide loads and stores may pass the end. (For wrapped memory only its owner can
- * promise that; see tn_buffer_wrap.)
+ * written, so that wide loads and stores may pass the end.
  */
 #ifndef TN_COLUMN_BUFFER_H
 #define TN_COLUMN_BUFFER_H
@@ -21,8 +20,7 @@ typedef struct tn_buffer {
   tarn_env *env;
   _Atomic int32_t refs;
   size_t charged_bytes;
-  void (*free_data)(void *owner, uint8_t *data); /* foreign memory; NULL: ours */
-  void *owner;                                   /* ours: the next block of the store */
+  struct tn_buffer *next; /* in the store */
 } tn_buffer;
 
 /* Content is undefined; refs = 1; the capacity may come out larger than asked for. Errors: NOMEM,
@@ -31,11 +29,6 @@ TN_CHECKED tarn_status tn_buffer_create(tarn_env *env, size_t capacity, tn_buffe
                                         tarn_error *err);
 TN_CHECKED tarn_status tn_buffer_create_zeroed(tarn_env *env, size_t capacity, tn_buffer **out,
                                                tarn_error *err);
-/* Around memory of somebody else: free_data(owner, data) runs when the count drops to zero (NULL:
- * nothing to do). Vectors need 64 readable bytes behind it, as behind every buffer. */
-TN_CHECKED tarn_status tn_buffer_wrap(tarn_env *env, const void *data, size_t n_bytes,
-                                      void (*free_data)(void *owner, uint8_t *data), void *owner,
-                                      tn_buffer **out, tarn_error *err);
 /* Grow a buffer whose count is one, keeping its first used_bytes (may move). On failure it is as it
  * was. */
 TN_CHECKED tarn_status tn_buffer_grow(tn_buffer **buffer, size_t used_bytes, size_t capacity,

@@ -20,8 +20,6 @@ bool tn_pred_literals_have(const tn_pred *leaf, const tn_datum *value);
 
 /* ------------------------------------------------------------------ LIKE */
 
-/* INVALID, as Java puts it, when an escape stands before anything but `_`, `%` and itself. */
-TN_CHECKED tarn_status tn_like_check(tn_slice pattern, tarn_error *err);
 /* A checked pattern. `%`: any text; `_`: one character that ends no line. */
 bool tn_like_match(tn_slice pattern, tn_slice text);
 /* Length of the UTF-8 character at the start of s (1 for bytes that are none); 0 when s is empty.

@@ -29,7 +29,8 @@ static bool ends_line(const uint8_t *p, size_t n) {
          (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9));
 }
 
-tarn_status tn_like_check(tn_slice pattern, tarn_error *err) {
+/* INVALID, as Java puts it, when an escape stands before anything but `_`, `%` and itself. */
+static tarn_status check_pattern(tn_slice pattern, tarn_error *err) {
   int64_t characters = 0;
   for (size_t i = 0; i < pattern.len; characters++) {
     if (pattern.data[i] == '\\') {
@@ -138,7 +139,7 @@ tarn_status tn_pred_like(tn_arena *arena, const tn_pred_column *column, const tn
                    column->name);
   }
   if (pattern != NULL && !pattern->is_null) {
-    TN_TRY(tn_like_check(pattern->v.bytes, err));
+    TN_TRY(check_pattern(pattern->v.bytes, err));
     shape s;
     if (!take_apart(arena, pattern->v.bytes, &s)) {
       return tn_oom(err);

@@ -58,6 +58,23 @@ bool tn_type_equal(const tn_type *a, const tn_type *b, bool with_nullability) {
   return true;
 }
 
+/* NULL stays NULL. */
+static bool copy_text(tn_arena *arena, const char *text, const char **out) {
+  *out = text != NULL ? tn_arena_strdup(arena, text) : NULL;
+  return text == NULL || *out != NULL;
+}
+
+static tarn_status copy_field(tn_arena *arena, const tn_field *field, tn_field *out,
+                              tarn_error *err) {
+  out->id = field->id;
+  if (!copy_text(arena, field->name, &out->name) ||
+      !copy_text(arena, field->description, &out->description) ||
+      !copy_text(arena, field->default_value, &out->default_value)) {
+    return tn_oom(err);
+  }
+  return tn_type_copy(arena, &field->type, &out->type, err);
+}
+
 tarn_status tn_type_copy(tn_arena *arena, const tn_type *type, tn_type *out, tarn_error *err) {
   tn_field *fields = NULL;
   if (type->n_fields > 0) {
@@ -66,28 +83,12 @@ tarn_status tn_type_copy(tn_arena *arena, const tn_type *type, tn_type *out, tar
       return tn_oom(err);
     }
     for (int32_t i = 0; i < type->n_fields; i++) {
-      TN_TRY(tn_field_copy(arena, &type->fields[i], &fields[i], err));
+      TN_TRY(copy_field(arena, &type->fields[i], &fields[i], err));
     }
   }
   *out = *type;
   out->fields = fields;
   return TARN_OK;
-}
-
-/* NULL stays NULL. */
-static bool copy_text(tn_arena *arena, const char *text, const char **out) {
-  *out = text != NULL ? tn_arena_strdup(arena, text) : NULL;
-  return text == NULL || *out != NULL;
-}
-
-tarn_status tn_field_copy(tn_arena *arena, const tn_field *field, tn_field *out, tarn_error *err) {
-  out->id = field->id;
-  if (!copy_text(arena, field->name, &out->name) ||
-      !copy_text(arena, field->description, &out->description) ||
-      !copy_text(arena, field->default_value, &out->default_value)) {
-    return tn_oom(err);
-  }
-  return tn_type_copy(arena, &field->type, &out->type, err);
 }
 
 int32_t tn_fields_find(const tn_field *fields, int32_t n_fields, tn_slice name) {
@@ -270,12 +271,6 @@ tarn_status tn_type_from_json(tn_arena *arena, const tn_json *json, const char *
                               tarn_error *err) {
   json_parser p = {arena, where, false, false, 0};
   return parse_json_type(&p, json, 1, out, err);
-}
-
-tarn_status tn_field_from_json(tn_arena *arena, const tn_json *json, const char *where,
-                               tn_field *out, tarn_error *err) {
-  json_parser p = {arena, where, true, false, 0};
-  return parse_json_field(&p, json, 1, out, err);
 }
 
 /* ------------------------------------------------------------------ writing JSON */

@@ -112,9 +112,6 @@ static inline bool tn_type_is_nested(const tn_type *t) {
  * Errors: CORRUPT (not a type), UNSUPPORTED (a type of newer Paimon, by name), LIMIT (depth). */
 TN_CHECKED tarn_status tn_type_from_json(tn_arena *arena, const tn_json *json, const char *where,
                                          tn_type *out, tarn_error *err);
-/* A field object of a schema file; every field in it, nested ones too, must have an id. */
-TN_CHECKED tarn_status tn_field_from_json(tn_arena *arena, const tn_json *json, const char *where,
-                                          tn_field *out, tarn_error *err);
 /* The SQL form: as above, and ARRAY<T>, MAP<K, V>, MULTISET<T>, ROW<a INT, b STRING>, VECTOR<T, n>.
  * Field ids of ROW are given depth-first from *next_field_id on, a field's own after those inside
  * it (NULL: all -1). Errors: INVALID with the position in the text, UNSUPPORTED, LIMIT (depth). */
@@ -130,8 +127,6 @@ TN_CHECKED tarn_status tn_field_to_json(const tn_field *field, tn_buf *out, tarn
 /* A deep copy into an arena. */
 TN_CHECKED tarn_status tn_type_copy(tn_arena *arena, const tn_type *type, tn_type *out,
                                     tarn_error *err);
-TN_CHECKED tarn_status tn_field_copy(tn_arena *arena, const tn_field *field, tn_field *out,
-                                     tarn_error *err);
 
 /* -1 when absent. Names are compared exactly. */
 int32_t tn_fields_find(const tn_field *fields, int32_t n_fields, tn_slice name);

@@ -133,9 +133,5 @@ TN_CHECKED tarn_status tn_index_manifest_read(tarn_env *env, tn_storage *storage
  * of their columns; else the copy has none of them, as if they had never been collected. */
 TN_CHECKED tarn_status tn_data_file_copy(tn_arena *arena, const tn_data_file *from,
                                          bool keeps_stats, tn_data_file *to, tarn_error *err);
-/* Identity of an entry (spec: manifest, 6): appended to key as bytes that are equal exactly when
- * the identities are. */
-TN_CHECKED tarn_status tn_manifest_entry_identity(const tn_manifest_entry *entry, tn_buf *key,
-                                                  tarn_error *err);
 
 #endif

@@ -182,7 +182,8 @@ static bool is_escaped(uint8_t c) {
   return c < 0x20 || c == 0x7f || (c < 0x80 && strchr("\"#%'*/:=?[\\]^{}", c) != NULL);
 }
 
-tarn_status tn_path_escape(tn_slice text, tn_buf *out, tarn_error *err) {
+/* Append the escaped form of a path component. */
+static tarn_status escape(tn_slice text, tn_buf *out, tarn_error *err) {
   for (size_t i = 0; i < text.len; i++) {
     if (is_escaped(text.data[i])) {
       TN_TRY(tn_buf_printf(out, err, "%%%02X", text.data[i]));
@@ -228,9 +229,9 @@ static tarn_status append_folder(const tn_table *table, int32_t key, tn_slice te
                    "the identity of an object into the folder's name, so it cannot be found",
                    name);
   }
-  TN_TRY(tn_path_escape(tn_slice_text(name), out, err));
+  TN_TRY(escape(tn_slice_text(name), out, err));
   TN_TRY(tn_buf_text(out, "=", err));
-  TN_TRY(tn_path_escape(text, out, err));
+  TN_TRY(escape(text, out, err));
   return tn_buf_text(out, "/", err);
 }
 

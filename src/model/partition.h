@@ -23,7 +23,5 @@ TN_CHECKED tarn_status tn_bucket_path(const tn_table *table, tn_slice partition,
  * whatever partition.legacy-name says, as in $partitions. */
 TN_CHECKED tarn_status tn_partition_text(const tn_table *table, tn_slice partition, tn_buf *out,
                                          tarn_error *err);
-/* Append the escaped form of a path component. */
-TN_CHECKED tarn_status tn_path_escape(tn_slice text, tn_buf *out, tarn_error *err);
 
 #endif

@@ -1,18 +1,12 @@
 /* file_meta.c - DataFileMeta rows, field by field.
  *
- * One table of fields drives both directions. Nested rows and arrays are pieces of the row:
- *
- *   BinaryArray   i32 count | null bits, words of 4 bytes | elements | padding to 8 | variable part
+ * One table of fields drives both directions. Nested rows and arrays are pieces of the row.
  */
 #include "plan/file_meta.h"
 
 #include <stddef.h>
 
-#include "base/bytes.h"
-#include "base/checked.h"
-
 #define PIECE_LIMIT ((size_t)1 << 30) /* bytes of one nested piece */
-#define INLINE_MAX 7                  /* bytes that fit a slot beside their length */
 
 typedef enum meta_kind {
   META_TEXT,
@@ -63,65 +57,25 @@ static const meta_field row_fields[] = {
 
 /* ------------------------------------------------------------------ writing */
 
-static tarn_status append_zeros(tn_buf *out, size_t n, tarn_error *err) {
-  TN_TRY(tn_buf_reserve(out, n, err));
-  memset(out->data + out->len, 0, n);
-  out->len += n;
-  return TARN_OK;
-}
-
-/* Count, null bits and room for 8-byte elements; *elements: where those begin, from the start. */
-static tarn_status begin_array(tn_buf *out, int64_t count, size_t *start, size_t *elements,
-                               tarn_error *err) {
-  size_t header, fixed;
-  if (count < 0 || count > INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "an array of %lld elements", (long long)count);
-  }
-  header = 4 + (((size_t)count + 31) / 32) * 4;
-  fixed = tn_round_up(header + 8 * (size_t)count, 8);
-  *start = out->len;
-  *elements = header;
-  TN_TRY(append_zeros(out, fixed, err));
-  tn_store_le32(out->data + *start, (uint32_t)count);
-  return TARN_OK;
-}
-
 static tarn_status write_longs(const tn_record_array *array, tn_buf *out, tarn_error *err) {
-  size_t start, elements;
-  TN_TRY(begin_array(out, array->count, &start, &elements, err));
-  for (int64_t i = 0; i < array->count; i++) {
+  tn_binary_row_writer w;
+  TN_TRY(tn_binary_array_begin(&w, out, array->count, 8, err));
+  for (int32_t i = 0; i < array->count; i++) {
     int64_t value = ((const int64_t *)array->items)[i];
-    uint8_t *base = out->data + start;
     if (value == INT64_MIN) {
-      tn_bit_set(base + 4, i);
+      tn_binary_row_set_null(&w, i);
     } else {
-      tn_store_le64(base + elements + 8 * (size_t)i, (uint64_t)value);
+      tn_binary_row_set_slot(&w, i, (uint64_t)value);
     }
   }
   return TARN_OK;
 }
 
 static tarn_status write_texts(const tn_record_array *array, tn_buf *out, tarn_error *err) {
-  size_t start, elements;
-  TN_TRY(begin_array(out, array->count, &start, &elements, err));
-  for (int64_t i = 0; i < array->count; i++) {
-    tn_slice text = ((const tn_slice *)array->items)[i];
-    uint8_t slot[8] = {0};
-    if (text.len <= INLINE_MAX) {
-      if (text.len > 0) {
-        memcpy(slot, text.data, text.len);
-      }
-      slot[7] = (uint8_t)(0x80 | text.len);
-    } else {
-      size_t offset = out->len - start;
-      if (text.len > INT32_MAX || offset > INT32_MAX) {
-        return tn_fail(err, TARN_E_LIMIT, "an array of more than %d bytes", INT32_MAX);
-      }
-      tn_store_le64(slot, (uint64_t)offset << 32 | text.len);
-      TN_TRY(tn_buf_append(out, text.data, text.len, err));
-      TN_TRY(append_zeros(out, tn_round_up(text.len, 8) - text.len, err));
-    }
-    memcpy(out->data + start + elements + 8 * (size_t)i, slot, sizeof(slot));
+  tn_binary_row_writer w;
+  TN_TRY(tn_binary_array_begin(&w, out, array->count, 8, err));
+  for (int32_t i = 0; i < array->count; i++) {
+    TN_TRY(tn_binary_row_set_bytes(&w, i, ((const tn_slice *)array->items)[i], err));
   }
   return TARN_OK;
 }
@@ -152,7 +106,8 @@ static tarn_status write_field(tn_binary_row_writer *w, int32_t i, const tn_data
   const meta_field *f = &row_fields[i];
   const void *at = (const uint8_t *)file + f->offset;
   if (f->flag != ALWAYS && !*(const bool *)((const uint8_t *)file + f->flag)) {
-    return tn_binary_row_set_null(w, i, err);
+    tn_binary_row_set_null(w, i);
+    return TARN_OK;
   }
   piece->len = 0;
   switch (f->kind) {
@@ -176,9 +131,10 @@ static tarn_status write_field(tn_binary_row_writer *w, int32_t i, const tn_data
       TN_TRY(write_texts(at, piece, err));
       return tn_binary_row_set_piece(w, i, tn_buf_slice(piece), err);
     case META_IGNORED:
+      tn_binary_row_set_null(w, i);
       break;
   }
-  return tn_binary_row_set_null(w, i, err);
+  return TARN_OK;
 }
 
 tarn_status tn_file_meta_encode(const tn_data_file *file, tn_buf *out, tarn_error *err) {
@@ -197,78 +153,36 @@ done:
 
 /* ------------------------------------------------------------------ reading */
 
-/* A checked view of an array of 8-byte elements. */
-typedef struct array_view {
-  tn_slice bytes;
-  int64_t count;
-  size_t elements;
-} array_view;
-
-static tarn_status view_array(tn_slice bytes, const char *what, array_view *out, tarn_error *err) {
-  size_t need;
-  if (bytes.len < 4) {
-    return tn_fail(err, TARN_E_CORRUPT, "%s: an array of %zu bytes", what, bytes.len);
-  }
-  out->bytes = bytes;
-  out->count = (int32_t)tn_load_le32(bytes.data);
-  if (out->count < 0 || (uint64_t)out->count > bytes.len / 8) {
-    return tn_fail(err, TARN_E_CORRUPT, "%s: an array of %lld elements in %zu bytes", what,
-                   (long long)out->count, bytes.len);
-  }
-  out->elements = 4 + (((size_t)out->count + 31) / 32) * 4;
-  need = out->elements + 8 * (size_t)out->count;
-  if (need > bytes.len) {
-    return tn_fail(err, TARN_E_CORRUPT, "%s: an array of %lld elements in %zu bytes", what,
-                   (long long)out->count, bytes.len);
-  }
-  return TARN_OK;
-}
-
 static tarn_status read_longs(tn_slice bytes, const char *what, tn_arena *arena,
                               tn_record_array *out, tarn_error *err) {
-  array_view a;
+  tn_binary_row array;
   int64_t *items;
-  TN_TRY(view_array(bytes, what, &a, err));
-  items = tn_arena_alloc(arena, (size_t)a.count * sizeof(*items));
+  TN_TRY(tn_binary_array_view(bytes, what, &array, err));
+  items = tn_arena_alloc(arena, (size_t)array.arity * sizeof(*items));
   if (items == NULL) {
     return tn_oom(err);
   }
-  for (int64_t i = 0; i < a.count; i++) {
-    items[i] = tn_bit_get(bytes.data + 4, i)
-                   ? INT64_MIN
-                   : (int64_t)tn_load_le64(bytes.data + a.elements + 8 * (size_t)i);
+  for (int32_t i = 0; i < array.arity; i++) {
+    items[i] =
+        tn_binary_row_is_null(&array, i) ? INT64_MIN : (int64_t)tn_binary_row_slot(&array, i);
   }
-  *out = (tn_record_array){items, a.count};
+  *out = (tn_record_array){items, array.arity};
   return TARN_OK;
 }
 
 static tarn_status read_texts(tn_slice bytes, const char *what, tn_arena *arena,
                               tn_record_array *out, tarn_error *err) {
-  array_view a;
+  tn_binary_row array;
   tn_slice *items;
-  TN_TRY(view_array(bytes, what, &a, err));
-  items = tn_arena_alloc(arena, (size_t)a.count * sizeof(*items));
+  TN_TRY(tn_binary_array_view(bytes, what, &array, err));
+  items = tn_arena_alloc(arena, (size_t)array.arity * sizeof(*items));
   if (items == NULL) {
     return tn_oom(err);
   }
-  for (int64_t i = 0; i < a.count; i++) {
-    const uint8_t *at = bytes.data + a.elements + 8 * (size_t)i;
-    uint64_t slot = tn_load_le64(at);
-    if (slot >> 63 != 0) {
-      size_t len = (size_t)(slot >> 56 & 0x7F);
-      if (len > INLINE_MAX) {
-        return tn_fail(err, TARN_E_CORRUPT, "%s: an element of %zu bytes in 7", what, len);
-      }
-      items[i] = tn_slice_of(at, len);
-      continue;
-    }
-    if ((slot >> 32) > bytes.len || (uint32_t)slot > bytes.len - (slot >> 32)) {
-      return tn_fail(err, TARN_E_CORRUPT, "%s: element %lld lies outside of the array", what,
-                     (long long)i);
-    }
-    items[i] = tn_slice_of(bytes.data + (slot >> 32), (uint32_t)slot);
+  for (int32_t i = 0; i < array.arity; i++) {
+    TN_TRY(tn_binary_row_piece(&array, i, &items[i], err));
   }
-  *out = (tn_record_array){items, a.count};
+  *out = (tn_record_array){items, array.arity};
   return TARN_OK;
 }
 

@@ -28,12 +28,9 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *entry, tarn_erro
   tarn_env *env = ctx;
   tarn_status st;
   tn_arena arena;
-  tn_buf key;
   tn_data_file copy;
   tn_arena_init(&arena, &env->mem, SIZE_MAX);
-  tn_buf_init(&key, &env->mem, (size_t)1 << 24);
   touch(entry->partition);
-  TN_TRY_TO(done, tn_manifest_entry_identity(entry, &key, err));
   TN_TRY_TO(done, tn_data_file_copy(&arena, &entry->file, true, &copy, err));
   touch(copy.file_name);
   touch(copy.value_stats.max_values);
@@ -41,7 +38,6 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *entry, tarn_erro
     touch(((const tn_slice *)copy.extra_files.items)[i]);
   }
 done:
-  tn_buf_reset(&key);
   tn_arena_reset(&arena);
   return st;
 }

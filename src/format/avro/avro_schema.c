@@ -53,15 +53,6 @@ const char *tn_avro_kind_name(tn_avro_kind kind) {
   return kinds[kind].name;
 }
 
-int32_t tn_avro_find_field(const tn_avro_node *record, const char *name) {
-  for (int32_t i = 0; i < record->n_children; i++) {
-    if (strcmp(record->names[i], name) == 0) {
-      return i;
-    }
-  }
-  return -1;
-}
-
 int tn_avro_nullable(const tn_avro_node *node, const tn_avro_node **value) {
   *value = node;
   if (node->kind != TN_AVRO_UNION) {

@@ -72,9 +72,6 @@ TN_CHECKED tarn_status tn_avro_schema_parse(tn_arena *arena, const tn_json *json
 /* "record", "union" and so on, for messages. */
 const char *tn_avro_kind_name(tn_avro_kind kind);
 
-/* The field of a record; -1 when absent. */
-int32_t tn_avro_find_field(const tn_avro_node *record, const char *name);
-
 /* A union of null and one other type, in either order: *value is that type and the return is the
  * branch of null. A type that is no union: -1. A union of other form: -2. */
 int tn_avro_nullable(const tn_avro_node *node, const tn_avro_node **value);

@@ -47,10 +47,6 @@ const char *tn_pq_codec_label(int32_t codec) {
   return codec >= 0 && codec < (int32_t)TN_COUNT(codecs) ? codecs[codec].name : "?";
 }
 
-const char *tn_pq_logical_name(tn_pq_logical_kind kind) {
-  return logical_names[kind];
-}
-
 bool tn_pq_codec_id(int32_t codec, tn_codec_id *out) {
   if (codec < 0 || codec >= (int32_t)TN_COUNT(codecs)) {
     return false;
@@ -84,11 +80,11 @@ void tn_pq_element_text(const tn_pq_element *element, char *out, size_t n_out) {
       break;
     case TN_PQ_TIME:
     case TN_PQ_TIMESTAMP:
-      snprintf(logical, sizeof(logical), "%s(%s%s)", tn_pq_logical_name(l->kind), units[l->unit],
+      snprintf(logical, sizeof(logical), "%s(%s%s)", logical_names[l->kind], units[l->unit],
                l->is_utc ? ", UTC" : "");
       break;
     default:
-      snprintf(logical, sizeof(logical), "%s", tn_pq_logical_name(l->kind));
+      snprintf(logical, sizeof(logical), "%s", logical_names[l->kind]);
       break;
   }
   snprintf(out, n_out, "%s (%s)", physical, logical);

@@ -218,7 +218,6 @@ TN_CHECKED tarn_status tn_pq_column_index_parse(tn_arena *arena, tn_slice bytes,
 const char *tn_pq_physical_name(int32_t physical);
 const char *tn_pq_encoding_name(int32_t encoding);
 const char *tn_pq_codec_label(int32_t codec);
-const char *tn_pq_logical_name(tn_pq_logical_kind kind);
 /* "INT32 (DATE)", "FIXED_LEN_BYTE_ARRAY(16) (DECIMAL(38, 2))"; cut to the buffer. */
 void tn_pq_element_text(const tn_pq_element *element, char *out, size_t n_out);
 

@@ -38,7 +38,7 @@ static tarn_status build_children(builder *b, const tn_pq_element *e, levels ins
   return TARN_OK;
 }
 
-static tarn_status build_leaf(builder *b, const tn_pq_element *e, levels inside, tn_pq_node *node) {
+static tarn_status build_leaf(builder *b, levels inside, tn_pq_node *node) {
   node->kind = TN_PQ_NODE_LEAF;
   node->leaf = b->leaf;
   node->def_present = inside.def;
@@ -48,7 +48,6 @@ static tarn_status build_leaf(builder *b, const tn_pq_element *e, levels inside,
     return tn_oom(b->err);
   }
   b->leaf++;
-  (void)e;
   return TARN_OK;
 }
 
@@ -194,7 +193,7 @@ static tarn_status build_node(builder *b, levels around, bool is_item, tn_pq_nod
     node->def_present = inside.def;
     enter_name(b, e->name);
     b->at++;
-    st = e->is_group ? build_group(b, e, inside, node) : build_leaf(b, e, inside, node);
+    st = e->is_group ? build_group(b, e, inside, node) : build_leaf(b, inside, node);
   }
   node->n_leaves = b->leaf - node->leaf;
   b->name_len = name_len;

@@ -463,8 +463,6 @@ static void decompress__refuses_codecs_by_name(void **state) {
     assert_int_equal(tn_decompress_all(context, cases[i].id, tn_slice_text("x"), &all, &err),
                      TARN_E_UNSUPPORTED);
   }
-  assert_string_equal(tn_codec_name(TN_CODEC_ZSTD), "zstd");
-  assert_string_equal(tn_codec_name((tn_codec_id)99), "unknown");
 }
 
 static tarn_status decompress_each(void *ctx, tarn_env *fresh, tarn_error *err) {

@@ -131,28 +131,6 @@ static void buffer_grow__keeps_what_was_written(void **state) {
   column_test_end(&t);
 }
 
-static void count_free(void *owner, uint8_t *data) {
-  (void)data;
-  ++*(int *)owner;
-}
-
-static void buffer_wrap__frees_with_the_last_reference(void **state) {
-  static const uint8_t bytes[80];
-  column_test t;
-  tn_buffer *b;
-  tarn_error err;
-  int freed = 0;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_buffer_wrap(t.env, bytes, 16, count_free, &freed, &b, &err), TARN_OK);
-  tn_buffer_release(tn_buffer_retain(b));
-  assert_int_equal(freed, 0);
-  tn_buffer_release(b);
-  assert_int_equal(freed, 1);
-  tn_buffer_release(NULL);
-  column_test_end(&t);
-}
-
 static void *churn(void *ctx) {
   tarn_env *env = ctx;
   tn_buffer *held[8] = {NULL};
@@ -190,9 +168,6 @@ static tarn_status use_buffers(void *ctx, tarn_env *env, tarn_error *err) {
   TN_TRY_TO(done, tn_buffer_create(env, 100, &a, err));
   TN_TRY_TO(done, tn_buffer_grow(&a, 100, 9000, err));
   TN_TRY_TO(done, tn_buffer_create_zeroed(env, 9000, &b, err));
-  tn_buffer_release(a);
-  a = NULL;
-  TN_TRY_TO(done, tn_buffer_wrap(env, b->data, 10, NULL, NULL, &a, err));
 done:
   tn_buffer_release(a);
   tn_buffer_release(b);
@@ -213,7 +188,6 @@ int main(void) {
       cmocka_unit_test(buffer_create__empties_the_store_when_the_budget_is_short),
       cmocka_unit_test(buffer_create_zeroed__clears_a_used_block),
       cmocka_unit_test(buffer_grow__keeps_what_was_written),
-      cmocka_unit_test(buffer_wrap__frees_with_the_last_reference),
       cmocka_unit_test(buffers__are_made_and_freed_by_many_threads),
       cmocka_unit_test(buffers__survive_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Manifest lists, manifests and index manifests: against what another reader makes of Java's files;
- * copies and identity.
+ * copies.
  */
 #include "format/avro/avro.h" /* before cmocka, which makes a macro of skip */
 
@@ -253,7 +253,7 @@ static void manifests__refuse_records_of_another_kind(void **state) {
   tn_buf_reset(&out);
 }
 
-/* ------------------------------------------------------------------ copies and identity */
+/* ------------------------------------------------------------------ copies */
 
 static tn_slice text(const char *s) {
   return tn_slice_text(s);
@@ -326,49 +326,6 @@ static void data_file_copy__leaves_statistics_out(void **state) {
   assert_true(tn_slice_is(copy.min_key, "k0"));
   assert_true(tn_slice_is(copy.embedded_index, "index"));
   assert_int_equal(copy.write_cols.count, 1);
-}
-
-static void identity__has_exactly_its_parts(void **state) {
-  fixture *f = *state;
-  tn_manifest_entry base = make_entry(), changed[9];
-  static tn_slice one_extra[1], joined[2];
-  tn_buf a, b;
-  one_extra[0] = text("x.index");
-  joined[0] = text("x.inde");
-  joined[1] = text("x");
-  tn_buf_init(&a, &f->env->mem, 1 << 16);
-  tn_buf_init(&b, &f->env->mem, 1 << 16);
-  for (size_t i = 0; i < TN_COUNT(changed); i++) {
-    changed[i] = base;
-  }
-  changed[0].partition = text("partitiom");
-  changed[1].bucket = 2;
-  changed[2].file.level = 3;
-  changed[3].file.file_name = text("g.parquet");
-  changed[4].file.extra_files = (tn_record_array){one_extra, 1};
-  changed[5].file.extra_files = (tn_record_array){joined, 2};
-  changed[6].file.embedded_index = text("inde");
-  changed[7].file.external_path = text("/x/g.parquet");
-  changed[8].file.has_external_path = false;
-  changed[8].file.external_path = text("");
-  expect_ok(f, tn_manifest_entry_identity(&base, &a, &f->err));
-  for (size_t i = 0; i < TN_COUNT(changed); i++) {
-    b.len = 0;
-    expect_ok(f, tn_manifest_entry_identity(&changed[i], &b, &f->err));
-    assert_false(tn_slice_equal(tn_buf_slice(&a), tn_buf_slice(&b)));
-  }
-  /* What is none of it: kind, counts, statistics, and who holds the bytes. */
-  changed[0] = base;
-  changed[0].kind = 0;
-  changed[0].total_buckets = 9;
-  changed[0].file.row_count = 1;
-  changed[0].file.value_stats = (tn_simple_stats){.has_null_counts = false};
-  expect_ok(f, tn_data_file_copy(&f->arena, &changed[0].file, false, &changed[0].file, &f->err));
-  b.len = 0;
-  expect_ok(f, tn_manifest_entry_identity(&changed[0], &b, &f->err));
-  assert_true(tn_slice_equal(tn_buf_slice(&a), tn_buf_slice(&b)));
-  tn_buf_reset(&a);
-  tn_buf_reset(&b);
 }
 
 /* ------------------------------------------------------------------ damage and need */
@@ -452,7 +409,6 @@ int main(void) {
       MODEL_TEST(manifests__refuse_records_of_another_kind),
       MODEL_TEST(data_file_copy__is_deep),
       MODEL_TEST(data_file_copy__leaves_statistics_out),
-      MODEL_TEST(identity__has_exactly_its_parts),
       MODEL_TEST(manifest_read__survives_damage_of_every_byte),
       MODEL_TEST(manifest_read__notices_what_is_missing),
       MODEL_TEST(manifest_read__survives_any_failed_allocation),

@@ -182,7 +182,7 @@ static void put_file_row(tn_buf *b, tarn_env *env, int32_t n_fields) {
     if (i == 13 || i == 15 || i == 18) {
       tn_binary_row_set_slot(&w, i, i == 15 ? 1 : 4);
     } else {
-      OK(tn_binary_row_set_null(&w, i, err));
+      tn_binary_row_set_null(&w, i);
     }
   }
   put_be(b, row.len, 4);
