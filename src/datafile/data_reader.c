@@ -1,9 +1,10 @@
 /* data_reader.c - opening, reading in two groups of columns, deletions.
  *
- * Opening: schema of the file -> column maps of both groups -> row ranges (selection, statistics,
- * wholly deleted stretches) -> format readers. A columnar format gets one reader a group over the
- * same ranges; the one of the rest lags behind and is moved forward when it is asked. Another
- * format gets one reader over both groups, whose rest is kept until it is asked.
+ * Opening: schema of the file -> column maps of both groups -> row ranges (selection, file index,
+ * statistics, wholly deleted stretches) -> format readers. Where the index leaves no row the file
+ * is not opened. A columnar format gets one reader a group over the same ranges; the one of the
+ * rest lags behind and is moved forward when it is asked. Another format gets one reader over both
+ * groups, whose rest is kept until it is asked.
  */
 #include "datafile/data_reader.h"
 
@@ -11,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "datafile/column_map.h"
+#include "datafile/index_filter.h"
 #include "model/partition.h"
 
 #define ARENA_LIMIT (64u << 20)
@@ -25,6 +27,8 @@ struct tn_data_reader {
   const tn_shape_maps *maps; /* the shape's, for the schema of the file */
   const tn_format_ops *format;
   tn_format_file *file;
+  const tn_pred **tests; /* what is pushed, on the file's columns: all have to hold */
+  int32_t n_tests;
   tn_datum *partition; /* values of the partition keys; NULL: none are wanted */
   tn_ranges ranges;    /* what is left to be read */
   bool has_ranges;     /* false: everything */
@@ -56,27 +60,38 @@ static bool uses_no_partition_key(void *ctx, int32_t field_id) {
   return true;
 }
 
-/* Let statistics in the file remove ranges. Parts on partition keys say nothing about a file. */
-static tarn_status prune_by_predicate(tn_data_reader *r, tarn_error *err) {
+/* The pushed predicate on the file's own columns. Parts on partition keys say nothing about it. */
+static tarn_status devolve_pushed(tn_data_reader *r, tarn_error *err) {
+  const tn_schema *schema = r->maps->schema;
   const tn_pred **parts = NULL;
   int32_t n_parts = 0;
+  if (r->request.pushed == NULL) {
+    return TARN_OK;
+  }
   TN_TRY(tn_pred_split_and(&r->arena, r->request.pushed, &parts, &n_parts, err));
-  for (int32_t i = 0; i < n_parts && tn_ranges_rows(&r->ranges) > 0; i++) {
+  r->tests = parts;
+  for (int32_t i = 0; i < n_parts; i++) {
     const tn_pred *pred = NULL;
     if (!tn_pred_only_uses(parts[i], uses_no_partition_key, r->table->schema)) {
       continue;
     }
-    TN_TRY(tn_pred_devolve(&r->arena, parts[i], r->maps->schema->fields, r->maps->schema->n_fields,
-                           &pred, err));
-    if (pred == NULL || pred->op == TN_PRED_TRUE) {
-      continue;
+    TN_TRY(tn_pred_devolve(&r->arena, parts[i], schema->fields, schema->n_fields, &pred, err));
+    if (pred != NULL && pred->op != TN_PRED_TRUE) {
+      r->tests[r->n_tests++] = pred;
     }
-    if (pred->op == TN_PRED_FALSE) {
+  }
+  return TARN_OK;
+}
+
+/* Let statistics in the file remove ranges. */
+static tarn_status prune_by_statistics(tn_data_reader *r, tarn_error *err) {
+  const tn_schema *schema = r->maps->schema;
+  for (int32_t i = 0; i < r->n_tests && tn_ranges_rows(&r->ranges) > 0; i++) {
+    if (r->tests[i]->op == TN_PRED_FALSE) {
       tn_ranges_reset(&r->ranges);
-      tn_ranges_init(&r->ranges, &r->env->mem);
     } else if (r->format->prune != NULL) {
-      TN_TRY(r->format->prune(r->file, r->maps->schema->fields, r->maps->schema->n_fields, pred,
-                              &r->ranges, err));
+      TN_TRY(r->format->prune(r->file, schema->fields, schema->n_fields, r->tests[i], &r->ranges,
+                              err));
     }
   }
   return TARN_OK;
@@ -106,15 +121,19 @@ done:
   return st;
 }
 
+/* What can be told before the file is opened. */
 static tarn_status choose_rows(tn_data_reader *r, tarn_error *err) {
-  int64_t n_rows = r->request.file->row_count, n_left;
-  TN_TRY(tn_ranges_add(&r->ranges, 0, n_rows, err));
+  TN_TRY(tn_ranges_add(&r->ranges, 0, r->request.file->row_count, err));
   if (r->request.rows != NULL) {
     TN_TRY(tn_ranges_intersect(&r->ranges, r->request.rows, err));
   }
-  if (r->request.pushed != NULL) {
-    TN_TRY(prune_by_predicate(r, err));
-  }
+  TN_TRY(devolve_pushed(r, err));
+  return tn_index_filter(&r->request, r->maps->schema, r->tests, r->n_tests, &r->ranges, err);
+}
+
+static tarn_status narrow_rows(tn_data_reader *r, tarn_error *err) {
+  int64_t n_rows = r->request.file->row_count, n_left;
+  TN_TRY(prune_by_statistics(r, err));
   if (r->request.deletions != NULL && tn_dv_cardinality(r->request.deletions) >=
                                           (n_rows < DELETED_STRETCH ? n_rows : DELETED_STRETCH)) {
     TN_TRY(drop_deleted(r, err));
@@ -158,7 +177,12 @@ static tarn_status open_readers(tn_data_reader *r, tarn_error *err) {
 
 static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
   const tn_data_request *q = &r->request;
-  tarn_status st = tn_format_open(r->env, r->table->storage, r->format, q->path, &r->file, err);
+  tarn_status st;
+  TN_TRY(choose_rows(r, err));
+  if (tn_ranges_rows(&r->ranges) == 0 && q->file->row_count > 0) {
+    return TARN_OK;
+  }
+  st = tn_format_open(r->env, r->table->storage, r->format, q->path, &r->file, err);
   if (st == TARN_E_NOT_FOUND) {
     return tn_fail(err, TARN_E_NOT_FOUND,
                    "data file %s of table %s does not exist: the snapshot that lists it may have "
@@ -170,7 +194,7 @@ static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: holds %lld rows, its manifest entry says %lld",
                    q->path, (long long)r->file->n_rows, (long long)q->file->row_count);
   }
-  TN_TRY(choose_rows(r, err));
+  TN_TRY(narrow_rows(r, err));
   return tn_ranges_rows(&r->ranges) > 0 ? open_readers(r, err) : TARN_OK;
 }
 

@@ -10,7 +10,8 @@
  *
  * Invariants
  *   D1  Rows of a batch are contiguous in the file (F2); deletions only clear bits of `alive`.
- *   D2  Pushed predicates skip, never filter exactly: the caller tests rows again.
+ *   D2  Pushed predicates skip, never filter exactly: the caller tests rows again. They go to the
+ *       file index and to statistics in the file alike.
  *   D3  A file that ends early, or holds another number of rows than its metadata, is CORRUPT.
  *   D4  With scan.ignore-lost-files a file that is gone has no rows; with scan.ignore-corrupt-files
  *       a file ends where reading it fails. Each time a warning goes to the log.

@@ -15,7 +15,7 @@ void tn_bit_slices_reset(tn_bit_slices *s) {
 
 tarn_status tn_bit_slices_all(const tn_bit_slices *s, roaring_bitmap_t **out, tarn_error *err) {
   if (s->all == NULL) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   *out = roaring_bitmap_copy(s->all);
   return *out != NULL ? TARN_OK : tn_oom(err);
@@ -28,7 +28,7 @@ static bool fits(const tn_bit_slices *s, uint64_t number) {
 tarn_status tn_bit_slices_equal(const tn_bit_slices *s, uint64_t number, roaring_bitmap_t **out,
                                 tarn_error *err) {
   if (s->all == NULL || !fits(s, number)) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   TN_TRY(tn_bit_slices_all(s, out, err));
   /* Digits that are set first: they leave fewer rows for the others. */
@@ -54,7 +54,7 @@ tarn_status tn_bit_slices_below(const tn_bit_slices *s, uint64_t bound, roaring_
   if (s->all != NULL && !fits(s, bound)) {
     return tn_bit_slices_all(s, out, err);
   }
-  TN_TRY(tn_no_rows(&rows, err));
+  TN_TRY(tn_payload_no_rows(&rows, err));
   for (int32_t i = 0; i < s->n_slices && bound != 0; i++) {
     if (bound >> i & 1) {
       roaring_bitmap_t *lacking = roaring_bitmap_andnot(s->all, s->slices[i]);

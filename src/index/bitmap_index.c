@@ -16,13 +16,13 @@
 #include "index/file_index_payload.h"
 
 typedef struct entry {
-  tn_key key; /* first: entries are sorted by it */
+  tn_index_key key; /* first: entries are sorted by it */
   int32_t offset;
   int32_t length; /* v1: -1, the bitmap tells it */
 } entry;
 
 typedef struct block {
-  tn_key first;
+  tn_index_key first;
   size_t begin, end; /* in the payload */
 } block;
 
@@ -49,7 +49,7 @@ static bool holds(const tn_cursor *c, uint32_t n, size_t least) {
 }
 
 static size_t least_key_bytes(const tn_payload *p) {
-  return p->code.form == TN_KEY_TEXT ? 4 : p->code.width;
+  return p->code.form == TN_INDEX_TEXT ? 4 : p->code.width;
 }
 
 static tarn_status take_entries(tn_cursor *c, uint32_t n, bool has_lengths, bitmap_state *s,
@@ -81,29 +81,29 @@ static tarn_status take_entries(tn_cursor *c, uint32_t n, bool has_lengths, bitm
 /* ------------------------------------------------------------------ version 1 */
 
 static int compare_ints(const void *a, const void *b) {
-  static const tn_key_code CODE = {TN_KEY_INT, 8, false};
-  return tn_key_compare(&CODE, a, b);
+  static const tn_index_code CODE = {TN_INDEX_INT, 8, false};
+  return tn_index_key_compare(&CODE, a, b);
 }
 
 static int compare_floats(const void *a, const void *b) {
-  static const tn_key_code CODE = {TN_KEY_FLOAT, 8, false};
-  return tn_key_compare(&CODE, a, b);
+  static const tn_index_code CODE = {TN_INDEX_FLOAT, 8, false};
+  return tn_index_key_compare(&CODE, a, b);
 }
 
 static int compare_texts(const void *a, const void *b) {
-  static const tn_key_code CODE = {TN_KEY_TEXT, 0, false};
-  return tn_key_compare(&CODE, a, b);
+  static const tn_index_code CODE = {TN_INDEX_TEXT, 0, false};
+  return tn_index_key_compare(&CODE, a, b);
 }
 
 static tarn_status open_v1(tn_cursor *c, bitmap_state *s, tarn_error *err) {
-  tn_key_form form = c->payload->code.form;
+  tn_index_form form = c->payload->code.form;
   TN_TRY(take_entries(c, s->n_values, false, s, err));
   s->body = c->at;
   if (s->n_entries > 1) {
     qsort(s->entries, s->n_entries, sizeof(*s->entries),
-          form == TN_KEY_TEXT    ? compare_texts
-          : form == TN_KEY_FLOAT ? compare_floats
-                                 : compare_ints);
+          form == TN_INDEX_TEXT    ? compare_texts
+          : form == TN_INDEX_FLOAT ? compare_floats
+                                   : compare_ints);
   }
   return TARN_OK;
 }
@@ -126,7 +126,7 @@ static tarn_status open_v2(tn_cursor *c, bitmap_state *s, tarn_error *err) {
     TN_TRY(tn_cursor_u32(c, &offset, err));
     b->begin = offset;
     if ((i == 0 && offset != 0) || (i > 0 && offset <= b[-1].begin) ||
-        (i > 0 && tn_key_compare(&p->code, &b[-1].first, &b->first) >= 0)) {
+        (i > 0 && tn_index_key_compare(&p->code, &b[-1].first, &b->first) >= 0)) {
       return tn_payload_corrupt(p, err, "block %lu is out of order", (unsigned long)i);
     }
   }
@@ -158,11 +158,11 @@ static tarn_status load_block(tn_payload *p, bitmap_state *s, uint32_t i, tarn_e
   TN_TRY(tn_cursor_u32(&c, &n, err));
   TN_TRY(take_entries(&c, n, true, s, err));
   for (uint32_t k = 0; k < n; k++) {
-    const tn_key *key = &s->entries[k].key;
-    bool is_right = k == 0 ? tn_key_compare(&p->code, key, &b->first) == 0
-                           : tn_key_compare(&p->code, &s->entries[k - 1].key, key) < 0;
-    if (!is_right ||
-        (i + 1 < s->n_blocks && tn_key_compare(&p->code, key, &s->blocks[i + 1].first) >= 0)) {
+    const tn_index_key *key = &s->entries[k].key;
+    bool is_right = k == 0 ? tn_index_key_compare(&p->code, key, &b->first) == 0
+                           : tn_index_key_compare(&p->code, &s->entries[k - 1].key, key) < 0;
+    if (!is_right || (i + 1 < s->n_blocks &&
+                      tn_index_key_compare(&p->code, key, &s->blocks[i + 1].first) >= 0)) {
       return tn_payload_corrupt(p, err, "value %lu of block %lu is out of order", (unsigned long)k,
                                 (unsigned long)i);
     }
@@ -172,11 +172,11 @@ static tarn_status load_block(tn_payload *p, bitmap_state *s, uint32_t i, tarn_e
 }
 
 /* The block that may hold a key; n_blocks: none. */
-static uint32_t find_block(const tn_payload *p, const bitmap_state *s, const tn_key *key) {
+static uint32_t find_block(const tn_payload *p, const bitmap_state *s, const tn_index_key *key) {
   uint32_t low = 0, high = s->n_blocks; /* blocks before `low` start at or below the key */
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
-    if (tn_key_compare(&p->code, &s->blocks[mid].first, key) <= 0) {
+    if (tn_index_key_compare(&p->code, &s->blocks[mid].first, key) <= 0) {
       low = mid + 1;
     } else {
       high = mid;
@@ -247,7 +247,7 @@ static tarn_status rows_of_entry(tn_payload *p, const bitmap_state *s, const ent
   return tn_payload_bitmap(p, bytes, out, e->length < 0 ? &used : NULL, err);
 }
 
-static tarn_status bitmap_equal(tn_payload *p, const tn_key *key, roaring_bitmap_t **out,
+static tarn_status bitmap_equal(tn_payload *p, const tn_index_key *key, roaring_bitmap_t **out,
                                 tarn_error *err) {
   bitmap_state *s = NULL;
   uint32_t low = 0, high;
@@ -264,7 +264,7 @@ static tarn_status bitmap_equal(tn_payload *p, const tn_key *key, roaring_bitmap
   high = s->n_entries;
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
-    int order = tn_key_compare(&p->code, &s->entries[mid].key, key);
+    int order = tn_index_key_compare(&p->code, &s->entries[mid].key, key);
     if (order == 0) {
       return rows_of_entry(p, s, &s->entries[mid], out, err);
     }
@@ -274,7 +274,7 @@ static tarn_status bitmap_equal(tn_payload *p, const tn_key *key, roaring_bitmap
       high = mid;
     }
   }
-  return tn_no_rows(out, err);
+  return tn_payload_no_rows(out, err);
 }
 
 static tarn_status bitmap_nulls(tn_payload *p, roaring_bitmap_t **out, tarn_error *err) {
@@ -283,7 +283,7 @@ static tarn_status bitmap_nulls(tn_payload *p, roaring_bitmap_t **out, tarn_erro
   if (s->has_null) {
     return rows_of_entry(p, s, &s->null, out, err);
   }
-  return tn_no_rows(out, err);
+  return tn_payload_no_rows(out, err);
 }
 
 static const tn_value_rows_ops rows_ops = {bitmap_equal, NULL, bitmap_nulls, true};
@@ -293,7 +293,7 @@ static tarn_status bitmap_test(tn_payload *p, const tn_pred *leaf, tn_index_resu
   if (tn_type_is_bytes(p->type) || p->type->root == TN_DECIMAL) {
     return TARN_OK;
   }
-  return tn_leaf_test(&rows_ops, p, leaf, out, err);
+  return tn_payload_test_leaf(&rows_ops, p, leaf, out, err);
 }
 
 static tarn_status bitmap_describe(tn_payload *p, tn_buf *out, tarn_error *err) {

@@ -65,11 +65,11 @@ static uint64_t float_bits(double value, uint8_t width) {
   return isnan(value) ? UINT64_C(0x7FF8000000000000) : bits;
 }
 
-static uint64_t hash_key(const tn_key_code *code, const tn_key *key) {
+static uint64_t hash_key(const tn_index_code *code, const tn_index_key *key) {
   switch (code->form) {
-    case TN_KEY_TEXT:
+    case TN_INDEX_TEXT:
       return tn_xxh64(key->v.text.data, key->v.text.len, 0);
-    case TN_KEY_FLOAT:
+    case TN_INDEX_FLOAT:
       return hash_long(float_bits(key->v.f, code->width));
     default:
       return hash_long((uint64_t)key->v.i);
@@ -98,11 +98,11 @@ static tarn_status bloom_test(tn_payload *p, const tn_pred *leaf, tn_index_resul
   TN_TRY(open_bloom(p, &b, err));
   for (int32_t i = 0; i < leaf->n_literals; i++) {
     bool is_exact;
-    tn_key key;
+    tn_index_key key;
     if (leaf->literals[i].is_null) {
       continue; /* equal to nothing */
     }
-    key = tn_key_of_datum(&p->code, p->type, &leaf->literals[i], &is_exact);
+    key = tn_index_key_of(&p->code, p->type, &leaf->literals[i], &is_exact);
     if (key.side == 0 && may_hold(&b, hash_key(&p->code, &key))) {
       return TARN_OK;
     }

@@ -119,19 +119,19 @@ static tarn_status group_equal(const group *g, uint64_t magnitude, roaring_bitma
   if (g->is_there && magnitude >= g->min) {
     return tn_bit_slices_equal(&g->slices, magnitude - g->min, out, err);
   }
-  return tn_no_rows(out, err);
+  return tn_payload_no_rows(out, err);
 }
 
 static uint64_t magnitude_of(int64_t value) {
   return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-static tarn_status bsi_equal(tn_payload *p, const tn_key *key, roaring_bitmap_t **out,
+static tarn_status bsi_equal(tn_payload *p, const tn_index_key *key, roaring_bitmap_t **out,
                              tarn_error *err) {
   bsi_state *s = NULL;
   TN_TRY(open_state(p, &s, err));
   if (key->side != 0) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   return group_equal(key->v.i < 0 ? &s->negative : &s->positive, magnitude_of(key->v.i), out, err);
 }
@@ -144,7 +144,7 @@ static void add_all(const group *g, roaring_bitmap_t *rows) {
 
 /* Values below a key of at least 0: all negative ones, and positive ones below it. Below a negative
  * one: negative ones with a larger magnitude. */
-static tarn_status bsi_below(tn_payload *p, const tn_key *key, bool or_equal,
+static tarn_status bsi_below(tn_payload *p, const tn_index_key *key, bool or_equal,
                              roaring_bitmap_t **out, tarn_error *err) {
   uint64_t magnitude = magnitude_of(key->v.i);
   roaring_bitmap_t *smaller;
@@ -158,7 +158,7 @@ static tarn_status bsi_below(tn_payload *p, const tn_key *key, bool or_equal,
     return TARN_OK;
   }
   if (key->side < 0) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   TN_TRY(tn_bit_slices_all(&s->negative.slices, out, err));
   st = group_below(&s->negative, magnitude + (or_equal ? 0 : 1), &smaller, err);
@@ -191,10 +191,10 @@ static const tn_value_rows_ops rows_ops = {bsi_equal, bsi_below, bsi_nulls, fals
 
 static tarn_status bsi_test(tn_payload *p, const tn_pred *leaf, tn_index_result *out,
                             tarn_error *err) {
-  if (p->code.form != TN_KEY_INT || p->type->root == TN_BOOLEAN) {
+  if (p->code.form != TN_INDEX_INT || p->type->root == TN_BOOLEAN) {
     return TARN_OK;
   }
-  return tn_leaf_test(&rows_ops, p, leaf, out, err);
+  return tn_payload_test_leaf(&rows_ops, p, leaf, out, err);
 }
 
 /* ------------------------------------------------------------------ describe */

@@ -384,7 +384,7 @@ static tarn_status open_payload(question *q, int32_t i, const tn_payload_kind *k
   p->type = type;
   p->n_rows = q->n_rows;
   if (type != NULL) {
-    p->code = tn_key_code_of(type);
+    p->code = tn_index_code_of(type);
   }
   p->kind = kind;
   return TARN_OK;
@@ -433,7 +433,7 @@ static tarn_status test_part(question *q, int32_t i, const tn_field *field, cons
     return TARN_OK;
   }
   TN_TRY(open_payload(q, i, kind, &field->type, &payload, err));
-  if (payload->code.form == TN_KEY_NONE || payload->is_unknown) {
+  if (payload->code.form == TN_INDEX_NONE || payload->is_unknown) {
     return TARN_OK;
   }
   st = kind->test(payload, leaf, out, err);

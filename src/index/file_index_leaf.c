@@ -13,8 +13,9 @@ typedef struct leaf_test {
 } leaf_test;
 
 /* The key of literal i, and whether it is the literal itself. */
-static tn_key literal_key(const leaf_test *t, int32_t i, bool *is_exact) {
-  tn_key key = tn_key_of_datum(&t->payload->code, &t->leaf->type, &t->leaf->literals[i], is_exact);
+static tn_index_key literal_key(const leaf_test *t, int32_t i, bool *is_exact) {
+  tn_index_key key =
+      tn_index_key_of(&t->payload->code, &t->leaf->type, &t->leaf->literals[i], is_exact);
   *is_exact = *is_exact && !t->payload->code.is_cut;
   return key;
 }
@@ -34,7 +35,7 @@ static tarn_status rows_equal(const leaf_test *t, roaring_bitmap_t **out, tarn_e
   for (int32_t i = 0; i < t->leaf->n_literals; i++) {
     roaring_bitmap_t *more;
     bool is_exact;
-    tn_key key = literal_key(t, i, &is_exact);
+    tn_index_key key = literal_key(t, i, &is_exact);
     tarn_status st = t->ops->equal(t->payload, &key, &more, err);
     if (st != TARN_OK) {
       roaring_bitmap_free(rows);
@@ -48,7 +49,7 @@ static tarn_status rows_equal(const leaf_test *t, roaring_bitmap_t **out, tarn_e
     }
   }
   if (rows == NULL) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   *out = rows;
   return TARN_OK;
@@ -59,7 +60,7 @@ static tarn_status rows_equal(const leaf_test *t, roaring_bitmap_t **out, tarn_e
 static tarn_status rows_below(const leaf_test *t, int32_t i, bool or_equal, bool is_subset,
                               roaring_bitmap_t **out, tarn_error *err) {
   bool is_exact;
-  tn_key key = literal_key(t, i, &is_exact);
+  tn_index_key key = literal_key(t, i, &is_exact);
   return t->ops->below(t->payload, &key, is_exact ? or_equal : !is_subset, out, err);
 }
 
@@ -146,8 +147,8 @@ static tarn_status find_rows(const leaf_test *t, roaring_bitmap_t **out, tarn_er
   }
 }
 
-tarn_status tn_leaf_test(const tn_value_rows_ops *ops, tn_payload *payload, const tn_pred *leaf,
-                         tn_index_result *out, tarn_error *err) {
+tarn_status tn_payload_test_leaf(const tn_value_rows_ops *ops, tn_payload *payload,
+                                 const tn_pred *leaf, tn_index_result *out, tarn_error *err) {
   leaf_test t = {ops, payload, leaf};
   roaring_bitmap_t *rows = NULL;
   if (leaf->op <= TN_PRED_NOT_BETWEEN && leaf->op != TN_PRED_IN && has_null_literal(leaf)) {

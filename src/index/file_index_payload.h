@@ -18,35 +18,35 @@
 
 /* ------------------------------------------------------------------ values */
 
-typedef enum tn_key_form {
-  TN_KEY_NONE,  /* a type that indexes do not take */
-  TN_KEY_INT,   /* booleans, integers, days, milliseconds of the day, ticks, unscaled decimals */
-  TN_KEY_FLOAT, /* FLOAT and DOUBLE */
-  TN_KEY_TEXT   /* strings and bytes */
-} tn_key_form;
+typedef enum tn_index_form {
+  TN_INDEX_NONE,  /* a type that indexes do not take */
+  TN_INDEX_INT,   /* booleans, integers, days, milliseconds of the day, ticks, unscaled decimals */
+  TN_INDEX_FLOAT, /* FLOAT and DOUBLE */
+  TN_INDEX_TEXT   /* strings and bytes */
+} tn_index_form;
 
 /* How values of a column lie in payloads: big-endian. */
-typedef struct tn_key_code {
-  tn_key_form form;
+typedef struct tn_index_code {
+  tn_index_form form;
   uint8_t width; /* bytes of INT and FLOAT; TEXT has a length in front */
   bool is_cut;   /* TIMESTAMP(7-9) as microseconds: several values share one key */
-} tn_key_code;
+} tn_index_code;
 
 /* A value, ordered as tn_datum_compare() orders values of its type. */
-typedef struct tn_key {
+typedef struct tn_index_key {
   int8_t side; /* of literals: -1 or 1 when they lie below or above every key of INT */
   union {
     int64_t i;
     double f;
     tn_slice text;
   } v;
-} tn_key;
+} tn_index_key;
 
-tn_key_code tn_key_code_of(const tn_type *type);
+tn_index_code tn_index_code_of(const tn_type *type);
 /* A literal that is not null. *is_exact false: it lies between its key and the next one. */
-tn_key tn_key_of_datum(const tn_key_code *code, const tn_type *type, const tn_datum *datum,
-                       bool *is_exact);
-int tn_key_compare(const tn_key_code *code, const tn_key *a, const tn_key *b);
+tn_index_key tn_index_key_of(const tn_index_code *code, const tn_type *type, const tn_datum *datum,
+                             bool *is_exact);
+int tn_index_key_compare(const tn_index_code *code, const tn_index_key *a, const tn_index_key *b);
 
 /* ------------------------------------------------------------------ payloads */
 
@@ -65,7 +65,7 @@ typedef struct tn_payload {
   tn_arena *arena;        /* of the question */
   size_t *reserved_bytes; /* of the question: of the memory budget */
   const tn_type *type;    /* of the column in the file; NULL: not known (describe) */
-  tn_key_code code;
+  tn_index_code code;
   int64_t n_rows;  /* of the data file; -1: not known (describe) */
   bool is_unknown; /* of a version that is not understood: every row remains */
   void *state;     /* what the kind keeps between leaves, in the arena; NULL at first */
@@ -104,7 +104,7 @@ TN_CHECKED tarn_status tn_payload_fetch(tn_payload *payload, size_t offset, size
  * positions lie within the data file. The caller frees it. */
 TN_CHECKED tarn_status tn_payload_bitmap(tn_payload *payload, tn_slice bytes,
                                          roaring_bitmap_t **out, size_t *used, tarn_error *err);
-TN_CHECKED tarn_status tn_no_rows(roaring_bitmap_t **out, tarn_error *err);
+TN_CHECKED tarn_status tn_payload_no_rows(roaring_bitmap_t **out, tarn_error *err);
 /* The bitmap with one row. */
 TN_CHECKED tarn_status tn_payload_single(tn_payload *payload, int64_t row, roaring_bitmap_t **out,
                                          tarn_error *err);
@@ -126,23 +126,24 @@ TN_CHECKED tarn_status tn_cursor_take(tn_cursor *cursor, size_t n_bytes, const u
                                       tarn_error *err);
 TN_CHECKED tarn_status tn_cursor_u8(tn_cursor *cursor, uint8_t *out, tarn_error *err);
 TN_CHECKED tarn_status tn_cursor_u32(tn_cursor *cursor, uint32_t *out, tarn_error *err);
-TN_CHECKED tarn_status tn_cursor_key(tn_cursor *cursor, tn_key *out, tarn_error *err);
+TN_CHECKED tarn_status tn_cursor_key(tn_cursor *cursor, tn_index_key *out, tarn_error *err);
 
 /* ------------------------------------------------------------------ leaves */
 
 /* An index that knows the rows of each value. Each call gives a bitmap of the caller's. */
 typedef struct tn_value_rows_ops {
-  tarn_status (*equal)(tn_payload *payload, const tn_key *key, roaring_bitmap_t **out,
+  tarn_status (*equal)(tn_payload *payload, const tn_index_key *key, roaring_bitmap_t **out,
                        tarn_error *err);
   /* Values below the key, or equal to it, too; NULL: the index knows no order. */
-  tarn_status (*below)(tn_payload *payload, const tn_key *key, bool or_equal,
+  tarn_status (*below)(tn_payload *payload, const tn_index_key *key, bool or_equal,
                        roaring_bitmap_t **out, tarn_error *err);
   tarn_status (*nulls)(tn_payload *payload, roaring_bitmap_t **out, tarn_error *err);
   bool negations_keep_nulls; /* NOT-forms need not look for them: whoever tests rows does */
 } tn_value_rows_ops;
 
-TN_CHECKED tarn_status tn_leaf_test(const tn_value_rows_ops *ops, tn_payload *payload,
-                                    const tn_pred *leaf, tn_index_result *out, tarn_error *err);
+TN_CHECKED tarn_status tn_payload_test_leaf(const tn_value_rows_ops *ops, tn_payload *payload,
+                                            const tn_pred *leaf, tn_index_result *out,
+                                            tarn_error *err);
 
 /* ------------------------------------------------------------------ bit slices */
 

@@ -92,7 +92,7 @@ tarn_status tn_payload_bitmap(tn_payload *p, tn_slice bytes, roaring_bitmap_t **
   return TARN_OK;
 }
 
-tarn_status tn_no_rows(roaring_bitmap_t **out, tarn_error *err) {
+tarn_status tn_payload_no_rows(roaring_bitmap_t **out, tarn_error *err) {
   *out = roaring_bitmap_create();
   return *out != NULL ? TARN_OK : tn_oom(err);
 }

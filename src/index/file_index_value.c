@@ -10,39 +10,39 @@
 
 #define NANOS_PER_MICRO 1000
 
-tn_key_code tn_key_code_of(const tn_type *type) {
+tn_index_code tn_index_code_of(const tn_type *type) {
   switch (type->root) {
     case TN_BOOLEAN:
     case TN_TINYINT:
-      return (tn_key_code){TN_KEY_INT, 1, false};
+      return (tn_index_code){TN_INDEX_INT, 1, false};
     case TN_SMALLINT:
-      return (tn_key_code){TN_KEY_INT, 2, false};
+      return (tn_index_code){TN_INDEX_INT, 2, false};
     case TN_INT:
     case TN_DATE:
     case TN_TIME:
-      return (tn_key_code){TN_KEY_INT, 4, false};
+      return (tn_index_code){TN_INDEX_INT, 4, false};
     case TN_BIGINT:
     case TN_DECIMAL:
-      return (tn_key_code){TN_KEY_INT, 8, false};
+      return (tn_index_code){TN_INDEX_INT, 8, false};
     case TN_TIMESTAMP:
     case TN_TIMESTAMP_LTZ:
-      return (tn_key_code){TN_KEY_INT, 8, tn_type_layout(type) == TN_LAYOUT_I128};
+      return (tn_index_code){TN_INDEX_INT, 8, tn_type_layout(type) == TN_LAYOUT_I128};
     case TN_FLOAT:
-      return (tn_key_code){TN_KEY_FLOAT, 4, false};
+      return (tn_index_code){TN_INDEX_FLOAT, 4, false};
     case TN_DOUBLE:
-      return (tn_key_code){TN_KEY_FLOAT, 8, false};
+      return (tn_index_code){TN_INDEX_FLOAT, 8, false};
     case TN_CHAR:
     case TN_VARCHAR:
     case TN_BINARY:
     case TN_VARBINARY:
-      return (tn_key_code){TN_KEY_TEXT, 0, false};
+      return (tn_index_code){TN_INDEX_TEXT, 0, false};
     default:
-      return (tn_key_code){TN_KEY_NONE, 0, false};
+      return (tn_index_code){TN_INDEX_NONE, 0, false};
   }
 }
 
-static tn_key key_of_i128(tn_i128 value) {
-  tn_key key = {0};
+static tn_index_key key_of_i128(tn_i128 value) {
+  tn_index_key key = {0};
   if (value < INT64_MIN) {
     key.side = -1;
   } else if (value > INT64_MAX) {
@@ -53,15 +53,15 @@ static tn_key key_of_i128(tn_i128 value) {
   return key;
 }
 
-tn_key tn_key_of_datum(const tn_key_code *code, const tn_type *type, const tn_datum *datum,
-                       bool *is_exact) {
-  tn_key key = {0};
+tn_index_key tn_index_key_of(const tn_index_code *code, const tn_type *type, const tn_datum *datum,
+                             bool *is_exact) {
+  tn_index_key key = {0};
   *is_exact = true;
   switch (code->form) {
-    case TN_KEY_FLOAT:
+    case TN_INDEX_FLOAT:
       key.v.f = datum->v.f64;
       break;
-    case TN_KEY_TEXT:
+    case TN_INDEX_TEXT:
       key.v.text = datum->v.bytes;
       break;
     default:
@@ -92,14 +92,14 @@ static int compare_floats(double a, double b) {
   return (a > b) - (a < b);
 }
 
-int tn_key_compare(const tn_key_code *code, const tn_key *a, const tn_key *b) {
+int tn_index_key_compare(const tn_index_code *code, const tn_index_key *a, const tn_index_key *b) {
   if (a->side != b->side) {
     return a->side < b->side ? -1 : 1;
   }
   switch (code->form) {
-    case TN_KEY_FLOAT:
+    case TN_INDEX_FLOAT:
       return compare_floats(a->v.f, b->v.f);
-    case TN_KEY_TEXT:
+    case TN_INDEX_TEXT:
       return tn_slice_compare(a->v.text, b->v.text);
     default:
       return (a->v.i > b->v.i) - (a->v.i < b->v.i);
@@ -130,11 +130,11 @@ static double load_float(const uint8_t *p, uint8_t width) {
   return tn_load_f64(&wide);
 }
 
-tarn_status tn_cursor_key(tn_cursor *c, tn_key *out, tarn_error *err) {
-  const tn_key_code *code = &c->payload->code;
+tarn_status tn_cursor_key(tn_cursor *c, tn_index_key *out, tarn_error *err) {
+  const tn_index_code *code = &c->payload->code;
   const uint8_t *p;
-  *out = (tn_key){0};
-  if (code->form == TN_KEY_TEXT) {
+  *out = (tn_index_key){0};
+  if (code->form == TN_INDEX_TEXT) {
     uint32_t n;
     TN_TRY(tn_cursor_u32(c, &n, err));
     TN_TRY(tn_cursor_take(c, n, &p, err));
@@ -142,7 +142,7 @@ tarn_status tn_cursor_key(tn_cursor *c, tn_key *out, tarn_error *err) {
     return TARN_OK;
   }
   TN_TRY(tn_cursor_take(c, code->width, &p, err));
-  if (code->form == TN_KEY_FLOAT) {
+  if (code->form == TN_INDEX_FLOAT) {
     out->v.f = load_float(p, code->width);
   } else {
     out->v.i = load_int(p, code->width);

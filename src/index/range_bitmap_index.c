@@ -23,7 +23,7 @@ typedef struct span {
 
 typedef struct range_state {
   uint32_t n_rows, n_values;
-  tn_key least, greatest; /* when n_values > 0 and the type is known */
+  tn_index_key least, greatest; /* when n_values > 0 and the type is known */
 
   uint32_t n_chunks;
   tn_slice offsets, heads; /* of the dictionary; NULL data: not fetched yet */
@@ -99,7 +99,7 @@ static tarn_status take_heads(tn_payload *p, range_state *s, tarn_error *err) {
   } else if (s->n_values > 0) {
     TN_TRY(tn_cursor_key(&c, &s->least, err));
     TN_TRY(tn_cursor_key(&c, &s->greatest, err));
-    if (tn_key_compare(&p->code, &s->least, &s->greatest) > 0) {
+    if (tn_index_key_compare(&p->code, &s->least, &s->greatest) > 0) {
       return tn_payload_corrupt(p, err, "the least value is above the greatest");
     }
   }
@@ -184,7 +184,7 @@ static tarn_status load_slices(tn_payload *p, range_state *s, tarn_error *err) {
 
 /* Values that follow each other: the first one has `code`, the n others the codes behind it. */
 typedef struct chunk {
-  tn_key first;
+  tn_index_key first;
   uint32_t code;
   uint32_t n;
   span offsets; /* of texts; in the payload */
@@ -206,7 +206,7 @@ static tarn_status load_directory(tn_payload *p, range_state *s, tarn_error *err
 
 static tarn_status take_chunk(tn_payload *p, const range_state *s, uint32_t i, chunk *out,
                               tarn_error *err) {
-  bool is_text = p->code.form == TN_KEY_TEXT;
+  bool is_text = p->code.form == TN_INDEX_TEXT;
   uint32_t at, place, first, second;
   size_t left = s->keys.end - s->keys.begin;
   uint8_t version;
@@ -243,11 +243,11 @@ static tarn_status take_chunk(tn_payload *p, const range_state *s, uint32_t i, c
 }
 
 /* Key i of a chunk, behind its first one. */
-static tarn_status take_key(tn_payload *p, const chunk *k, tn_slice bytes, uint32_t i, tn_key *out,
-                            tarn_error *err) {
+static tarn_status take_key(tn_payload *p, const chunk *k, tn_slice bytes, uint32_t i,
+                            tn_index_key *out, tarn_error *err) {
   size_t n_offsets = k->offsets.end - k->offsets.begin, n_keys = k->keys.end - k->keys.begin;
-  size_t at = p->code.form == TN_KEY_TEXT ? tn_load_be32(bytes.data + (size_t)i * 4)
-                                          : (size_t)i * p->code.width;
+  size_t at = p->code.form == TN_INDEX_TEXT ? tn_load_be32(bytes.data + (size_t)i * 4)
+                                            : (size_t)i * p->code.width;
   tn_cursor c;
   if (at > n_keys) {
     return tn_payload_corrupt(p, err, "key %lu at %zu of %zu", (unsigned long)i, at, n_keys);
@@ -258,18 +258,18 @@ static tarn_status take_key(tn_payload *p, const chunk *k, tn_slice bytes, uint3
 }
 
 /* How many keys of a chunk, without its first one, are below a key. */
-static tarn_status count_below(tn_payload *p, const chunk *k, const tn_key *key, uint32_t *out,
-                               bool *is_found, tarn_error *err) {
+static tarn_status count_below(tn_payload *p, const chunk *k, const tn_index_key *key,
+                               uint32_t *out, bool *is_found, tarn_error *err) {
   uint32_t low = 0, high = k->n;
   tn_slice bytes;
   *is_found = false;
   TN_TRY(tn_payload_fetch(p, k->offsets.begin, k->keys.end - k->offsets.begin, &bytes, err));
   while (low < high) {
     uint32_t mid = low + (high - low) / 2;
-    tn_key here;
+    tn_index_key here;
     int order;
     TN_TRY(take_key(p, k, bytes, mid, &here, err));
-    order = tn_key_compare(&p->code, &here, key);
+    order = tn_index_key_compare(&p->code, &here, key);
     *is_found = *is_found || order == 0;
     if (order < 0) {
       low = mid + 1;
@@ -282,7 +282,7 @@ static tarn_status count_below(tn_payload *p, const chunk *k, const tn_key *key,
 }
 
 /* *code: how many values are below a key; *is_found: the next one is the key. */
-static tarn_status find_code(tn_payload *p, range_state *s, const tn_key *key, uint32_t *code,
+static tarn_status find_code(tn_payload *p, range_state *s, const tn_index_key *key, uint32_t *code,
                              bool *is_found, tarn_error *err) {
   uint32_t low = 0, high, below;
   chunk here, found = {0};
@@ -293,7 +293,7 @@ static tarn_status find_code(tn_payload *p, range_state *s, const tn_key *key, u
   while (low < high) { /* chunks before `low` start at or below the key; `found` is the last */
     uint32_t mid = low + (high - low) / 2;
     TN_TRY(take_chunk(p, s, mid, &here, err));
-    if (tn_key_compare(&p->code, &here.first, key) <= 0) {
+    if (tn_index_key_compare(&p->code, &here.first, key) <= 0) {
       found = here;
       low = mid + 1;
     } else {
@@ -304,7 +304,7 @@ static tarn_status find_code(tn_payload *p, range_state *s, const tn_key *key, u
     return TARN_OK;
   }
   *code = found.code;
-  *is_found = tn_key_compare(&p->code, &found.first, key) == 0;
+  *is_found = tn_index_key_compare(&p->code, &found.first, key) == 0;
   if (*is_found) {
     return TARN_OK;
   }
@@ -315,25 +315,25 @@ static tarn_status find_code(tn_payload *p, range_state *s, const tn_key *key, u
 
 /* ------------------------------------------------------------------ rows */
 
-static tarn_status range_equal(tn_payload *p, const tn_key *key, roaring_bitmap_t **out,
+static tarn_status range_equal(tn_payload *p, const tn_index_key *key, roaring_bitmap_t **out,
                                tarn_error *err) {
   range_state *s = NULL;
   bool is_found;
   uint32_t code;
   TN_TRY(open_state(p, &s, err));
-  if (s->n_values == 0 || tn_key_compare(&p->code, key, &s->least) < 0 ||
-      tn_key_compare(&p->code, key, &s->greatest) > 0) {
-    return tn_no_rows(out, err);
+  if (s->n_values == 0 || tn_index_key_compare(&p->code, key, &s->least) < 0 ||
+      tn_index_key_compare(&p->code, key, &s->greatest) > 0) {
+    return tn_payload_no_rows(out, err);
   }
   TN_TRY(find_code(p, s, key, &code, &is_found, err));
   if (!is_found) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   TN_TRY(load_slices(p, s, err));
   return tn_bit_slices_equal(&s->slices, code, out, err);
 }
 
-static tarn_status range_below(tn_payload *p, const tn_key *key, bool or_equal,
+static tarn_status range_below(tn_payload *p, const tn_index_key *key, bool or_equal,
                                roaring_bitmap_t **out, tarn_error *err) {
   range_state *s = NULL;
   bool is_found;
@@ -341,14 +341,14 @@ static tarn_status range_below(tn_payload *p, const tn_key *key, bool or_equal,
   int order;
   TN_TRY(open_state(p, &s, err));
   if (s->n_values == 0) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
-  order = tn_key_compare(&p->code, key, &s->least);
+  order = tn_index_key_compare(&p->code, key, &s->least);
   if (order < 0 || (order == 0 && !or_equal)) {
-    return tn_no_rows(out, err);
+    return tn_payload_no_rows(out, err);
   }
   TN_TRY(load_slices(p, s, err));
-  order = tn_key_compare(&p->code, key, &s->greatest);
+  order = tn_index_key_compare(&p->code, key, &s->greatest);
   if (order > 0 || (order == 0 && or_equal)) {
     return tn_bit_slices_all(&s->slices, out, err);
   }
@@ -382,7 +382,7 @@ static tarn_status range_test(tn_payload *p, const tn_pred *leaf, tn_index_resul
       (p->type->root == TN_DECIMAL && p->type->precision > MAX_DECIMAL_PRECISION)) {
     return TARN_OK;
   }
-  return tn_leaf_test(&rows_ops, p, leaf, out, err);
+  return tn_payload_test_leaf(&rows_ops, p, leaf, out, err);
 }
 
 static tarn_status range_describe(tn_payload *p, tn_buf *out, tarn_error *err) {

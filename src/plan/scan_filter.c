@@ -2,6 +2,9 @@
 #include "plan/scan_filter.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#include "index/file_index.h"
 
 /* ------------------------------------------------------------------ splitting */
 
@@ -380,6 +383,41 @@ tarn_status tn_scan_filter_key(tn_filter_memo *memo, const tn_data_file *file, b
   return tn_pred_may_match(s->key, get_key_stat, &ctx, out, err);
 }
 
+/* Indexes tell of the rows of a file as they are. Where files are merged, a row that does not match
+ * may still decide about one that does. */
+static bool uses_embedded_index(const tn_table *table, const tn_data_file *file) {
+  const tn_table_facts *facts = &table->facts;
+  return file->has_embedded_index && file->embedded_index.len > 0 && facts->file_index_read &&
+         (!facts->has_primary_key || facts->deletion_vectors) && file->row_count >= 0 &&
+         file->row_count <= INT32_MAX;
+}
+
+#define NAME_BYTES 512
+
+static tarn_status test_index(tn_filter_memo *memo, const tn_file_schema *s,
+                              const tn_data_file *file, bool *out, tarn_error *err) {
+  const tn_table *table = memo->filter->table;
+  tn_index_result result = {0};
+  tn_file_index *index;
+  char name[NAME_BYTES]; /* for messages */
+  tarn_status st;
+  snprintf(name, sizeof(name), "%s: data file %.*s", table->full_name,
+           TN_SLICE_ARG(file->file_name));
+  st = tn_file_index_open(table->env, file->embedded_index, name, &index, err);
+  if (st == TARN_OK) {
+    st = tn_file_index_test(index, s->schema->fields, s->schema->n_fields, file->row_count,
+                            s->value, &result, err);
+  }
+  if (st == TARN_E_UNSUPPORTED) { /* of a newer Paimon */
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  *out = result.verdict != TN_INDEX_SKIP;
+  tn_index_result_reset(&result);
+  tn_file_index_release(index);
+  return st;
+}
+
 tarn_status tn_scan_filter_value(tn_filter_memo *memo, const tn_data_file *file, bool *out,
                                  tarn_error *err) {
   tn_file_schema *s;
@@ -401,5 +439,8 @@ tarn_status tn_scan_filter_value(tn_filter_memo *memo, const tn_data_file *file,
   ctx.rows.row_count = file->row_count;
   ctx.rows.n_columns = ctx.names != NULL ? (int32_t)ctx.names->count : s->schema->n_fields;
   ctx.rows.is_orc = is_orc(file->file_name);
-  return tn_pred_may_match(s->value, get_value_stat, &ctx, out, err);
+  TN_TRY(tn_pred_may_match(s->value, get_value_stat, &ctx, out, err));
+  return *out && uses_embedded_index(memo->filter->table, file)
+             ? test_index(memo, s, file, out, err)
+             : TARN_OK;
 }

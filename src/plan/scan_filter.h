@@ -2,7 +2,8 @@
  *
  *   partition  AND parts on partition columns alone: tested on partition values, exactly, and on
  *              the partition statistics of manifests
- *   value      all other AND parts: tested on the statistics of files
+ *   value      all other AND parts: tested on the statistics of files, and on the file indexes that
+ *              manifests hold of append files and those that deletion vectors are for
  *   key        those of them on trimmed primary key columns alone: tested on key statistics
  *   buckets    see bucket_filter.h
  *
