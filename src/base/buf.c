@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/utf8.h"
 
 void tn_buf_init(tn_buf *buf, tn_mem *mem, size_t limit_bytes) {
   memset(buf, 0, sizeof(*buf));
@@ -68,5 +69,19 @@ tarn_status tn_buf_printf(tn_buf *buf, tarn_error *err, const char *fmt, ...) {
   vsnprintf((char *)buf->data + buf->len, (size_t)n + 1, fmt, args);
   va_end(args);
   buf->len += (size_t)n;
+  return TARN_OK;
+}
+
+tarn_status tn_buf_java_text(tn_buf *buf, tn_slice bytes, tarn_error *err) {
+  size_t at = 0;
+  while (at < bytes.len) {
+    size_t good = tn_utf8_check(bytes.data + at, bytes.len - at);
+    TN_TRY(tn_buf_append(buf, bytes.data + at, good, err));
+    at += good;
+    if (at < bytes.len) {
+      TN_TRY(tn_buf_text(buf, "\xEF\xBF\xBD", err));
+      at += tn_utf8_java_step(bytes.data + at, bytes.len - at);
+    }
+  }
   return TARN_OK;
 }

@@ -22,6 +22,9 @@ TN_CHECKED tarn_status tn_buf_text(tn_buf *buf, const char *text, tarn_error *er
 TN_CHECKED tarn_status tn_buf_printf(tn_buf *buf, tarn_error *err, const char *fmt, ...)
     TN_PRINTF(3, 4);
 
+/* Bytes as Java decodes them: what is no UTF-8 becomes U+FFFD (tn_utf8_java_step). */
+TN_CHECKED tarn_status tn_buf_java_text(tn_buf *buf, tn_slice bytes, tarn_error *err);
+
 static inline tn_slice tn_buf_slice(const tn_buf *buf) {
   return tn_slice_of(buf->data, buf->len);
 }

@@ -24,6 +24,11 @@ TN_CHECKED static inline bool tn_mul_i64(int64_t a, int64_t b, int64_t *product)
   return !__builtin_mul_overflow(a, b, product);
 }
 
+/* The quotient rounded down; b > 0. */
+static inline int64_t tn_floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
 /* n rounded up to a multiple of the power of two `to`; n must be far from SIZE_MAX. */
 static inline size_t tn_round_up(size_t n, size_t to) {
   return (n + to - 1) & ~(to - 1);

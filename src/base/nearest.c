@@ -1,11 +1,9 @@
 /* nearest.c - edit distance over three rows of the matrix. */
 #include "base/nearest.h"
 
-#define MAX_TEXT 64
+#include "base/ascii.h"
 
-static uint8_t lower(uint8_t c) {
-  return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 32) : c;
-}
+#define MAX_TEXT 64
 
 static int min3(int a, int b, int c) {
   int m = a < b ? a : b;
@@ -23,10 +21,10 @@ int tn_edit_distance(tn_slice a, tn_slice b, int limit) {
     int *before = rows[(i + 1) % 3], *above = rows[(i + 2) % 3], *row = rows[i % 3];
     int least = row[0] = i;
     for (int j = 1; j <= m; j++) {
-      int cost = lower(a.data[i - 1]) != lower(b.data[j - 1]);
+      int cost = tn_lower(a.data[i - 1]) != tn_lower(b.data[j - 1]);
       row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost);
-      if (i > 1 && j > 1 && lower(a.data[i - 1]) == lower(b.data[j - 2]) &&
-          lower(a.data[i - 2]) == lower(b.data[j - 1]) && before[j - 2] + 1 < row[j]) {
+      if (i > 1 && j > 1 && tn_lower(a.data[i - 1]) == tn_lower(b.data[j - 2]) &&
+          tn_lower(a.data[i - 2]) == tn_lower(b.data[j - 1]) && before[j - 2] + 1 < row[j]) {
         row[j] = before[j - 2] + 1;
       }
       least = row[j] < least ? row[j] : least;

@@ -1,4 +1,4 @@
-/* utf8.h - telling UTF-8 from other bytes. */
+/* utf8.h - telling UTF-8 from other bytes, and what Java makes of those. */
 #ifndef TN_BASE_UTF8_H
 #define TN_BASE_UTF8_H
 
@@ -49,5 +49,9 @@ static inline size_t tn_utf8_check(const uint8_t *p, size_t n_bytes) {
   }
   return at;
 }
+
+/* The bytes at p that Java decodes to one character: a well-formed one, or what becomes one U+FFFD.
+ * n_bytes is at least 1. */
+size_t tn_utf8_java_step(const uint8_t *p, size_t n_bytes);
 
 #endif

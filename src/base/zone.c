@@ -13,8 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/checked.h"
+#include "base/civil.h"
 
 #define ZONE_DIRECTORY "/usr/share/zoneinfo/"
 #define MAX_NAME_BYTES 128
@@ -42,7 +45,7 @@ struct tn_zone {
 /* ------------------------------------------------------------------ offsets as ZoneOffset.of */
 
 static bool two_digits(const char *p, int32_t *out) {
-  if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9') {
+  if (!tn_is_digit((uint8_t)p[0]) || !tn_is_digit((uint8_t)p[1])) {
     return false;
   }
   *out = (p[0] - '0') * 10 + (p[1] - '0');
@@ -131,7 +134,7 @@ static bool skip_char(cursor *c, char wanted) {
 
 static bool parse_number(cursor *c, int32_t low, int32_t high, int32_t *out) {
   int32_t n = 0, digits = 0;
-  while (c->at < c->end && *c->at >= '0' && *c->at <= '9' && digits < 4) {
+  while (c->at < c->end && tn_is_digit((uint8_t)*c->at) && digits < 4) {
     n = n * 10 + (*c->at++ - '0');
     digits++;
   }
@@ -147,7 +150,7 @@ static bool skip_name(cursor *c) {
     }
     return skip_char(c, '>');
   }
-  while (c->at < c->end && ((*c->at >= 'A' && *c->at <= 'Z') || (*c->at >= 'a' && *c->at <= 'z'))) {
+  while (c->at < c->end && tn_is_letter((uint8_t)*c->at)) {
     c->at++;
   }
   return c->at - start >= 3;
@@ -220,43 +223,25 @@ static bool parse_rule(tn_slice text, tz_rule *out) {
   return parse_rule_date(&c, &out->start) && parse_rule_date(&c, &out->end) && c.at == c.end;
 }
 
-static bool is_leap(int64_t year) {
-  return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-/* Days from 1970-01-01 to January 1st. */
-static int64_t days_to_year(int64_t year) {
-  int64_t y = year - 1; /* positive here: years are 1 at least */
-  return y * 365 + y / 4 - y / 100 + y / 400 - 719162;
-}
-
 static int64_t year_of(int64_t utc_seconds) {
-  int64_t year = 1970 + utc_seconds / (CYCLE_SECONDS / CYCLE_YEARS);
-  while (days_to_year(year) * DAY > utc_seconds) {
-    year--;
-  }
-  while (days_to_year(year + 1) * DAY <= utc_seconds) {
-    year++;
-  }
+  int64_t year;
+  int32_t month, day;
+  tn_civil_from_days(tn_floor_div(utc_seconds, DAY), &year, &month, &day);
   return year;
 }
 
 /* The local second of a change, counted from 1970 as if local time were UTC. */
 static int64_t rule_seconds(const rule_date *date, int64_t year) {
-  static const int32_t before_month[12] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-  static const int32_t month_days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  int64_t day = days_to_year(year);
+  int64_t day = tn_days_from_civil(year, 1, 1);
   if (date->kind == JULIAN) {
     day += date->day;
   } else if (date->kind == JULIAN_NO_LEAP) {
-    day += date->day - 1 + (is_leap(year) && date->day >= 60 ? 1 : 0);
+    day += date->day - 1 + (tn_is_leap_year(year) && date->day >= 60);
   } else {
-    int32_t m = date->month - 1;
-    int64_t first = day + before_month[m] + (m > 1 && is_leap(year) ? 1 : 0);
+    int64_t first = tn_days_from_civil(year, date->month, 1);
     int64_t weekday = (first % 7 + 11) % 7; /* 1970-01-01 was a Thursday */
-    int32_t n_days = month_days[m] + (m == 1 && is_leap(year) ? 1 : 0);
     int64_t d = (date->day - weekday + 7) % 7 + (int64_t)(date->week - 1) * 7;
-    day = first + (d >= n_days ? d - 7 : d);
+    day = first + (d >= tn_days_of_month(year, date->month) ? d - 7 : d);
   }
   return day * DAY + date->seconds;
 }
@@ -379,7 +364,8 @@ static void add_transition(tn_zone *zone, int64_t at, int32_t offset) {
  * UTC than in local time. */
 #define RULE_YEARS (CYCLE_YEARS + 2)
 static const char *load_rule(tn_zone *zone, const tz_rule *rule) {
-  const int64_t year_1 = days_to_year(1) * DAY, year_9999 = days_to_year(9999) * DAY;
+  const int64_t year_1 = tn_days_from_civil(1, 1, 1) * DAY,
+                year_9999 = tn_days_from_civil(9999, 1, 1) * DAY;
   int64_t last = zone->count > 0 ? zone->list[zone->count - 1].at : 0;
   int64_t first_year;
   if (!rule->has_daylight) {
@@ -404,7 +390,7 @@ static const char *load_rule(tn_zone *zone, const tz_rule *rule) {
     }
   }
   zone->repeats = true;
-  zone->repeat_end = days_to_year(first_year + CYCLE_YEARS + 1) * DAY;
+  zone->repeat_end = tn_days_from_civil(first_year + CYCLE_YEARS + 1, 1, 1) * DAY;
   return NULL;
 }
 
@@ -439,9 +425,8 @@ static bool is_region_name(const char *name) {
   }
   for (size_t i = 0; i < n; i++) {
     char c = name[i];
-    bool is_letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    bool is_other = (c >= '0' && c <= '9') || (c != '\0' && strchr("/._+-", c) != NULL);
-    if (!is_letter && (i == 0 || !is_other || (c == '.' && name[i - 1] == '.'))) {
+    bool is_other = tn_is_digit((uint8_t)c) || strchr("/._+-", c) != NULL;
+    if (!tn_is_letter((uint8_t)c) && (i == 0 || !is_other || (c == '.' && name[i - 1] == '.'))) {
       return false;
     }
   }

@@ -1,14 +1,13 @@
 /* table_name.c - what users write for a table, taken apart. Rule: catalog.Identifier. */
 #include <string.h>
 
+#include "base/ascii.h"
 #include "catalog/catalog.h"
 
 static char *lower_copy(tn_arena *arena, tn_slice text) {
   char *copy = tn_arena_strndup(arena, (const char *)text.data, text.len);
   for (char *c = copy; c != NULL && *c != '\0'; c++) {
-    if (*c >= 'A' && *c <= 'Z') {
-      *c = (char)(*c + 32);
-    }
+    *c = (char)tn_lower((uint8_t)*c);
   }
   return copy;
 }

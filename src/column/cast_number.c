@@ -4,20 +4,9 @@
  * datafiles, 7 "Exact results".
  */
 #include "column/cast_internal.h"
+#include "column/number_text.h"
 
 #define MAX_DIGITS 38 /* of a DECIMAL */
-
-#define E18 ((tn_i128)1000000000000000000)
-#define TENS(n) (n), (n) * 10, (n) * 100, (n) * 1000, (n) * 10000, (n) * 100000
-
-static const tn_i128 powers_of_ten[MAX_DIGITS + 1] = {
-    TENS((tn_i128)1), TENS((tn_i128)1000000), TENS((tn_i128)1000000000000),
-    TENS(E18),        TENS(E18 * 1000000),    TENS(E18 * 1000000000000),
-    E18 *E18,         E18 *E18 * 10,          E18 *E18 * 100};
-
-static tn_i128 power_of_ten(int n) {
-  return powers_of_ten[n < MAX_DIGITS ? n : MAX_DIGITS];
-}
 
 /* (byte), (short), (int) of Java: the low bits. */
 static int64_t wrap_integer(tn_type_root root, int64_t v) {
@@ -36,19 +25,19 @@ static int64_t wrap_integer(tn_type_root root, int64_t v) {
 /* unscaled * 10^shift, rounded HALF_UP when the shift is negative; null when the type cannot hold
  * it. |unscaled| < 10^38. */
 static void put_decimal(const tn_type *to, tn_i128 unscaled, int64_t shift, tn_datum *out) {
-  tn_u128 limit = (tn_u128)power_of_ten(to->precision);
+  tn_u128 limit = (tn_u128)tn_power_of_ten(to->precision);
   bool is_negative = unscaled < 0;
   tn_u128 m = is_negative ? -(tn_u128)unscaled : (tn_u128)unscaled;
   if (shift < -MAX_DIGITS) {
     m = 0;  // below half of the last digit
   } else if (shift < 0) {
-    tn_u128 divisor = (tn_u128)power_of_ten((int)-shift);
+    tn_u128 divisor = (tn_u128)tn_power_of_ten((int)-shift);
     tn_u128 rest = m % divisor;
     m = m / divisor + (rest >= divisor - rest);
   }
   if (m != 0 && shift > 0) {
-    bool fits = shift < MAX_DIGITS && m <= (limit - 1) / (tn_u128)power_of_ten((int)shift);
-    m = fits ? m * (tn_u128)power_of_ten((int)shift) : limit;
+    bool fits = shift < MAX_DIGITS && m <= (limit - 1) / (tn_u128)tn_power_of_ten((int)shift);
+    m = fits ? m * (tn_u128)tn_power_of_ten((int)shift) : limit;
   }
   out->is_null = m >= limit;
   out->v.i128 = out->is_null ? 0 : is_negative ? -(tn_i128)m : (tn_i128)m;
@@ -207,7 +196,7 @@ tarn_status tn_cast_decimal_to_number(const tn_cast *cast, const tn_datum *in, t
       put_decimal(cast->to, in->v.i128, (int64_t)cast->to->scale - scale, out);
       return TARN_OK;
     default: {
-      tn_i128 whole = in->v.i128 / power_of_ten(scale);
+      tn_i128 whole = in->v.i128 / tn_power_of_ten(scale);
       out->v.i64 = wrap_integer(cast->to->root, (int64_t)(uint64_t)whole);
       return TARN_OK;
     }

@@ -3,8 +3,8 @@
  * Rule: org.apache.paimon.casting.StringTo*CastRule, *ToStringCastRule, *ToBinaryCastRule; spec:
  * datafiles, 7 "Exact results".
  */
+#include "base/utf8.h"
 #include "column/cast_internal.h"
-#include "column/predicate_internal.h"  // tn_utf8_step
 
 /* In every rule: cast->bytes is empty when a value begins. */
 
@@ -17,7 +17,7 @@ tarn_status tn_cast_text_to_value(const tn_cast *cast, const tn_datum *in, tn_da
 static size_t cut_text(tn_slice text, size_t length, size_t *n_characters) {
   size_t at = 0, n = 0;
   for (; n < length && at < text.len; n++) {
-    at += tn_utf8_step(tn_slice_of(text.data + at, text.len - at));
+    at += tn_utf8_java_step(text.data + at, text.len - at);
   }
   *n_characters = n;
   return at;
@@ -102,44 +102,6 @@ bool tn_cast_has_text(const tn_type *type) {
   }
 }
 
-/* Bytes inside of nested values become Java strings: what is no UTF-8 becomes U+FFFD, one for each
- * longest start of a character. */
-static size_t malformed_length(tn_slice s) {
-  uint8_t lead = s.data[0];
-  size_t n = lead >= 0xc2 && lead <= 0xdf ? 2 : (lead & 0xf0) == 0xe0 ? 3 : 4;
-  if (lead < 0xc2 || lead > 0xf4) {
-    return 1;
-  }
-  size_t i = 1;
-  for (; i < n && i < s.len; i++) {
-    uint8_t low = 0x80, high = 0xbf, c = s.data[i];
-    if (i == 1) {
-      low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : low;
-      high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : high;
-    }
-    if (c < low || c > high) {
-      break;
-    }
-  }
-  return i == n ? 0 : i;
-}
-
-static tarn_status put_bytes(tn_slice s, tn_buf *out, tarn_error *err) {
-  size_t begin = 0, i = 0;
-  while (i < s.len) {
-    size_t bad = s.data[i] < 0x80 ? 0 : malformed_length(tn_slice_of(s.data + i, s.len - i));
-    if (bad == 0) {
-      i += tn_utf8_step(tn_slice_of(s.data + i, s.len - i));
-      continue;
-    }
-    TN_TRY(tn_buf_append(out, s.data + begin, i - begin, err));
-    TN_TRY(tn_buf_append(out, "\xef\xbf\xbd", 3, err));
-    i += bad;
-    begin = i;
-  }
-  return s.len > begin ? tn_buf_append(out, s.data + begin, s.len - begin, err) : TARN_OK;
-}
-
 static tarn_status put_list(const tn_vec *vec, int64_t i, const tn_zone *zone, tn_buf *out,
                             tarn_error *err) {
   bool is_map = vec->type->root == TN_MAP;
@@ -178,7 +140,7 @@ tarn_status tn_cast_put_text(const tn_vec *vec, int64_t i, const tn_zone *zone, 
     case TN_VARCHAR:
     case TN_BINARY:
     case TN_VARBINARY:
-      return put_bytes(tn_vec_bytes(vec, i), out, err);
+      return tn_buf_java_text(out, tn_vec_bytes(vec, i), err);  // Java makes a String of it
     case TN_MULTISET:
     case TN_VARIANT:
     case TN_BLOB:

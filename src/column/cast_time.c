@@ -9,7 +9,9 @@
  *   T3  INT and BIGINT are seconds; for LTZ they give the *local* time of that second, read as if
  *       it were UTC. TIME gives an instant on 1970-01-01 UTC for both.
  */
+#include "base/checked.h"
 #include "column/cast_internal.h"
+#include "column/number_text.h"
 
 #define MS_PER_DAY 86400000
 
@@ -23,10 +25,6 @@ static int64_t add_wrapping(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 static moment moment_of(const tn_type *type, const tn_datum *d) {
   int64_t per_ms = tn_timestamp_ticks(type->precision) / 1000;
   if (tn_type_layout(type) == TN_LAYOUT_I128) {
@@ -34,7 +32,7 @@ static moment moment_of(const tn_type *type, const tn_datum *d) {
     tn_i128 ms = v / per_ms - (v % per_ms < 0);
     return (moment){(int64_t)ms, (int32_t)(v - ms * per_ms)};
   }
-  int64_t ms = floor_div(d->v.i64, per_ms);
+  int64_t ms = tn_floor_div(d->v.i64, per_ms);
   return (moment){ms, (int32_t)((d->v.i64 - ms * per_ms) * (1000000 / per_ms))};
 }
 
@@ -56,22 +54,18 @@ static tarn_status put_moment(const tn_type *type, moment m, tn_datum *out, tarn
 
 /* Milliseconds to add to the UTC time for the local one. */
 static int64_t local_offset_ms(const tn_zone *zone, int64_t utc_ms) {
-  return zone == NULL ? 0 : (int64_t)tn_zone_offset_at(zone, floor_div(utc_ms, 1000)) * 1000;
+  return zone == NULL ? 0 : (int64_t)tn_zone_offset_at(zone, tn_floor_div(utc_ms, 1000)) * 1000;
 }
 
 static int64_t local_to_utc_ms(const tn_zone *zone, int64_t local_ms) {
-  int64_t seconds = floor_div(local_ms, 1000);
+  int64_t seconds = tn_floor_div(local_ms, 1000);
   return zone == NULL
              ? local_ms
              : add_wrapping(local_ms, (tn_zone_local_to_utc(zone, seconds) - seconds) * 1000);
 }
 
 static int64_t cut_toward_zero(int64_t v, int n_digits) {
-  int64_t unit = 1;
-  for (; n_digits > 0; n_digits--) {
-    unit *= 10;
-  }
-  return v - v % unit;
+  return v - v % (int64_t)tn_power_of_ten(n_digits);
 }
 
 /* T2: DateTimeUtils.truncate. */
@@ -134,7 +128,7 @@ tarn_status tn_cast_timestamp(const tn_cast *cast, const tn_datum *in, tn_datum 
     case TN_DATE:
     case TN_TIME: {
       int64_t local = from_ltz ? add_wrapping(m.ms, local_offset_ms(cast->zone, m.ms)) : m.ms;
-      int64_t day = from_ltz ? floor_div(local, MS_PER_DAY) : local / MS_PER_DAY;
+      int64_t day = from_ltz ? tn_floor_div(local, MS_PER_DAY) : local / MS_PER_DAY;
       if (day < INT32_MIN || day > INT32_MAX) {
         return tn_fail(err, TARN_E_INVALID, "%lld ms since 1970 are out of range of DATE",
                        (long long)m.ms);

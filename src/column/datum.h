@@ -55,8 +55,4 @@ TN_CHECKED tarn_status tn_datum_from_text(tn_arena *arena, const tn_type *type, 
 size_t tn_float_to_java(float value, char *out);
 size_t tn_double_to_java(double value, char *out);
 
-/* Days since 1970 and civil dates (proleptic Gregorian, any year that fits). */
-void tn_civil_from_days(int64_t days, int64_t *year, int32_t *month, int32_t *day);
-int64_t tn_days_from_civil(int64_t year, int32_t month, int32_t day);
-
 #endif

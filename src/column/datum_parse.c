@@ -2,30 +2,19 @@
  *
  * Rule: org.apache.paimon.utils.BinaryStringUtils and DateTimeUtils of 1.4.2. Spec: datafiles, 7.
  */
-#include "base/bytes.h"
+#include "base/ascii.h"
+#include "base/civil.h"
 #include "column/datum.h"
 #include "column/number_text.h"
-
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
 
 /* ------------------------------------------------------------------ booleans and numbers */
 
 static bool parse_boolean(tn_slice text, bool *out) {
   static const char *const words[2][5] = {{"f", "false", "n", "no", "0"},
                                           {"t", "true", "y", "yes", "1"}};
-  char lower[8];
-  if (text.len >= sizeof(lower)) {
-    return false;
-  }
-  for (size_t i = 0; i < text.len; i++) {
-    uint8_t c = text.data[i];
-    lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
-  }
   for (int is_true = 0; is_true < 2; is_true++) {
     for (int i = 0; i < 5; i++) {
-      if (tn_slice_is(tn_slice_of(lower, text.len), words[is_true][i])) {
+      if (tn_slice_is_nocase(text, words[is_true][i])) {
         *out = is_true;
         return true;
       }
@@ -46,13 +35,13 @@ static bool parse_integer(tn_slice text, int64_t min, int64_t max, int64_t *out)
     return false;
   }
   for (; at < text.len && text.data[at] != '.'; at++) {
-    if (!is_digit(text.data[at]) || __builtin_mul_overflow(value, 10, &value) ||
+    if (!tn_is_digit(text.data[at]) || __builtin_mul_overflow(value, 10, &value) ||
         __builtin_sub_overflow(value, text.data[at] - '0', &value)) {
       return false;
     }
   }
   for (at++; at < text.len; at++) {
-    if (!is_digit(text.data[at])) {
+    if (!tn_is_digit(text.data[at])) {
       return false;
     }
   }
@@ -70,66 +59,28 @@ static bool is_numeric(tn_slice text) {
     return false;
   }
   for (; at < text.len; at++) {
-    if (!is_digit(text.data[at])) {
+    if (!tn_is_digit(text.data[at])) {
       return false;
     }
   }
   return true;
 }
 
-/* The parts of a java.math.BigDecimal text: [+-] digits with a point [e [+-] digits]. */
-typedef struct big_decimal {
-  bool is_negative;
-  tn_slice digits; /* with the point */
-  int64_t exponent;
-} big_decimal;
-
-static bool split_decimal(tn_slice text, big_decimal *out) {
-  size_t at = 0, begin, n_digits = 0, points = 0;
-  memset(out, 0, sizeof(*out));
-  out->is_negative = text.len > 0 && text.data[0] == '-';
-  at += text.len > 0 && (out->is_negative || text.data[0] == '+');
-  for (begin = at; at < text.len && (is_digit(text.data[at]) || text.data[at] == '.'); at++) {
-    n_digits += is_digit(text.data[at]);
-    points += text.data[at] == '.';
-  }
-  out->digits = tn_slice_of(text.data + begin, at - begin);
-  if (n_digits == 0 || points > 1) {
-    return false;
-  }
-  if (at < text.len && (text.data[at] | 0x20) == 'e') {
-    bool is_negative = ++at < text.len && text.data[at] == '-';
-    at += at < text.len && (is_negative || text.data[at] == '+');
-    begin = at;
-    for (; at < text.len && is_digit(text.data[at]) && out->exponent < 10000000000; at++) {
-      out->exponent = out->exponent * 10 + (text.data[at] - '0');
-    }
-    if (at == begin || out->exponent > 2147483600) {
-      return false;
-    }
-    out->exponent = is_negative ? -out->exponent : out->exponent;
-  }
-  return at == text.len;
-}
+#define MAX_EXPONENT 2147483600 /* of java.math.BigDecimal */
 
 /* Round HALF_UP to the scale; *is_null when the precision is passed. */
 static bool parse_decimal(tn_slice text, const tn_type *type, tn_i128 *out, bool *is_null) {
-  big_decimal d;
-  tn_u128 value = 0;
+  tn_decimal_text d;
+  tn_u128 value = 0, limit = (tn_u128)tn_power_of_ten(type->precision);
   int64_t place; /* of the digit at hand: its power of ten */
-  size_t point;
   int rounds_up = 0;
-  tn_u128 limit = 1;
-  if (!split_decimal(text, &d)) {
+  if (!tn_decimal_text_split(text, &d) || d.exponent > MAX_EXPONENT || d.exponent < -MAX_EXPONENT) {
     return false;
   }
-  for (int32_t i = 0; i < type->precision; i++) {
-    limit *= 10;
+  place = d.exponent - d.n_fraction - 1;
+  for (size_t i = 0; i < d.digits.len; i++) {
+    place += d.digits.data[i] != '.';
   }
-  for (point = 0; point < d.digits.len && d.digits.data[point] != '.';) {
-    point++;
-  }
-  place = (int64_t)point - 1 + d.exponent;
   *is_null = false;
   for (size_t i = 0; i < d.digits.len; i++) {
     uint8_t c = d.digits.data[i];
@@ -215,16 +166,10 @@ static bool fit_bytes(tn_arena *arena, tn_slice bytes, const tn_type *type, tn_s
 
 /* Digits with blanks around them, as Integer.parseInt(s.trim()). */
 static bool parse_trimmed(tn_slice s, int64_t *out) {
-  while (s.len > 0 && s.data[0] <= ' ') {
-    s.data++;
-    s.len--;
-  }
-  while (s.len > 0 && s.data[s.len - 1] <= ' ') {
-    s.len--;
-  }
+  s = tn_slice_trim(s);
   *out = 0;
   for (size_t i = 0; i < s.len; i++) {
-    if (!is_digit(s.data[i])) {
+    if (!tn_is_digit(s.data[i])) {
       return false;
     }
     *out = *out * 10 + (s.data[i] - '0');
@@ -242,11 +187,6 @@ static bool cut_at(tn_slice *rest, char mark, tn_slice *before) {
   *before = tn_slice_of(rest->data, n);
   *rest = at != NULL ? tn_slice_of(at + 1, rest->len - n - 1) : tn_slice_of(NULL, 0);
   return at != NULL;
-}
-
-static int64_t days_of_month(int64_t year, int64_t month) {
-  bool is_leap = year % 400 == 0 || (year % 4 == 0 && year % 100 != 0);
-  return month == 2 ? 28 + is_leap : 30 + (month + (month > 7)) % 2;
 }
 
 /* y[-m[-d]], a time behind a blank is ignored; a number alone is days since 1970. */
@@ -274,7 +214,8 @@ static bool parse_date(tn_slice text, int64_t *out) {
   } else if (!parse_trimmed(part, &year)) {
     return false;
   }
-  if (year > 9999 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month)) {
+  if (year > 9999 || month < 1 || month > 12 || day < 1 ||
+      day > tn_days_of_month(year, (int32_t)month)) {
     return false;
   }
   *out = tn_days_from_civil(year, (int32_t)month, (int32_t)day);
@@ -289,7 +230,7 @@ static int64_t parse_milliseconds(tn_slice s) {
     s.len--;
   }
   for (size_t i = 0; i < s.len && i < 3; i++, unit /= 10) {
-    ms += is_digit(s.data[i]) ? unit * (s.data[i] - '0') : 0;
+    ms += tn_is_digit(s.data[i]) ? unit * (s.data[i] - '0') : 0;
   }
   return ms + (s.len > 3 && s.data[3] >= '5');
 }
@@ -358,7 +299,7 @@ static bool skip(cursor *c, char what) {
 
 static size_t count_digits(const cursor *c) {
   size_t n = 0;
-  while (c->at + n < c->s.len && is_digit(c->s.data[c->at + n])) {
+  while (c->at + n < c->s.len && tn_is_digit(c->s.data[c->at + n])) {
     n++;
   }
   return n;
@@ -422,23 +363,15 @@ static bool parse_date_time(tn_slice text, int64_t *seconds, int64_t *nanos) {
   if (c.at < text.len || (hour == 24 && (minute > 0 || second > 0 || *nanos > 0))) {
     return false;
   }
-  last = days_of_month(year, month);
+  last = tn_days_of_month(year, (int32_t)month);
   *seconds = tn_days_from_civil(year, (int32_t)month, (int32_t)(day < last ? day : last)) * 86400 +
              hour * 3600 + minute * 60 + second;
   return true;
 }
 
-static int64_t power_of_ten(int32_t n) {
-  int64_t p = 1;
-  for (; n > 0; n--) {
-    p *= 10;
-  }
-  return p;
-}
-
 static bool parse_timestamp(tn_slice text, const tn_type *type, const tn_zone *zone,
                             tn_datum *out) {
-  int64_t seconds = 0, nanos = 0, unit = power_of_ten(9 - type->precision);
+  int64_t seconds = 0, nanos = 0, unit = (int64_t)tn_power_of_ten(9 - type->precision);
   int64_t ticks = tn_timestamp_ticks(type->precision);
   tn_i128 value;
   if (type->root == TN_TIMESTAMP && is_numeric(text)) {
@@ -446,7 +379,7 @@ static bool parse_timestamp(tn_slice text, const tn_type *type, const tn_zone *z
     if (type->precision % 3 != 0 || !parse_integer(text, INT64_MIN, INT64_MAX, &seconds)) {
       return false;
     }
-    value = (tn_i128)seconds * (ticks / power_of_ten(type->precision));
+    value = (tn_i128)seconds * (ticks / (int64_t)tn_power_of_ten(type->precision));
   } else {
     if (!parse_date_time(text, &seconds, &nanos)) {
       return false;

@@ -3,88 +3,18 @@
  * The two differ in dates past year 9999 (JSON has a plus sign there, as java.time prints them), in
  * times and timestamps (JSON always has all digits), and in binary values.
  */
-#include "base/bytes.h"
+#include "base/checked.h"
 #include "column/datum.h"
-#include "column/datum_parts.h"
 #include "column/number_text.h"
+#include "column/time_text.h"
 
 #define DAY_MS 86400000
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
-bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *seconds,
-                        int64_t *nanos) {
-  int64_t ticks = tn_timestamp_ticks(type->precision), rest;
-  if (ticks == 1000000000) {
-    tn_i128 s = datum->v.i128 / ticks;
-    s -= datum->v.i128 % ticks < 0;
-    if (s > INT64_MAX / 4 || s < INT64_MIN / 4) {
-      return false;
-    }
-    *seconds = (int64_t)s;
-    *nanos = (int64_t)(datum->v.i128 - s * ticks);
-    return true;
-  }
-  rest = datum->v.i64 % ticks;
-  *seconds = datum->v.i64 / ticks - (rest < 0);
-  *nanos = (rest < 0 ? rest + ticks : rest) * (1000000000 / ticks);
-  return true;
-}
-
-char *tn_put_date(char *out, int64_t days, bool has_plus) {
-  int64_t year;
-  int32_t month, day;
-  tn_civil_from_days(days, &year, &month, &day);
-  if (year < 0) {
-    *out++ = '-';
-    year = -year;
-  } else if (year > 9999 && has_plus) {
-    *out++ = '+';
-  }
-  if (year > 9999) {
-    out += tn_digits_u64((uint64_t)year, out);
-  } else {
-    out = tn_put_padded(out, (uint64_t)year, 4);
-  }
-  *out++ = '-';
-  out = tn_put_padded(out, (uint64_t)month, 2);
-  *out++ = '-';
-  return tn_put_padded(out, (uint64_t)day, 2);
-}
-
-/* hh:mm:ss */
-static char *put_clock(char *out, int64_t second_of_day) {
-  out = tn_put_padded(out, (uint64_t)second_of_day / 3600, 2);
-  *out++ = ':';
-  out = tn_put_padded(out, (uint64_t)second_of_day / 60 % 60, 2);
-  *out++ = ':';
-  return tn_put_padded(out, (uint64_t)second_of_day % 60, 2);
-}
-
-char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
-                       bool has_plus) {
-  int64_t days = floor_div(seconds, 86400);
-  out = tn_put_date(out, days, has_plus);
-  *out++ = separator;
-  out = put_clock(out, seconds - days * 86400);
-  if (nanos > 0 || min_digits > 0) {
-    int digits = 9;
-    *out++ = '.';
-    out = tn_put_padded(out, (uint64_t)nanos, 9);
-    for (; digits > min_digits && out[-1] == '0'; digits--) {
-      out--;
-    }
-  }
-  return out;
-}
 
 /* TIME(p): p digits at most, trailing zeros cut but for the first. Negative values (which casts can
  * make) count from midnight backwards. */
 static char *put_time(char *out, int64_t ms, int32_t precision, bool is_json) {
-  ms -= floor_div(ms, DAY_MS) * DAY_MS * (ms < 0);
-  out = put_clock(out, ms / 1000);
+  ms -= tn_floor_div(ms, DAY_MS) * DAY_MS * (ms < 0);
+  out = tn_put_clock(out, ms / 1000);
   ms %= 1000;
   if (is_json || precision > 0) {
     int keep = is_json || precision > 3 ? 3 : precision;

@@ -10,6 +10,7 @@
  */
 #include <math.h>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "column/number_text.h"
 
@@ -182,27 +183,6 @@ typedef struct number {
   int64_t exponent;
 } number;
 
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
-
-static int hex_value(uint8_t c) {
-  return is_digit(c)            ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
-static void trim(tn_slice *text) {
-  while (text->len > 0 && text->data[0] <= ' ') {
-    text->data++;
-    text->len--;
-  }
-  while (text->len > 0 && text->data[text->len - 1] <= ' ') {
-    text->len--;
-  }
-}
-
 /* [+-] digits, from *at on; large ones stop at a billion. */
 static bool parse_exponent(tn_slice text, size_t *at, int64_t *out) {
   bool is_negative = *at < text.len && text.data[*at] == '-';
@@ -210,7 +190,7 @@ static bool parse_exponent(tn_slice text, size_t *at, int64_t *out) {
   *out = 0;
   *at += *at < text.len && (text.data[*at] == '-' || text.data[*at] == '+');
   begin = *at;
-  for (; *at < text.len && is_digit(text.data[*at]); ++*at) {
+  for (; *at < text.len && tn_is_digit(text.data[*at]); ++*at) {
     *out = *out < 1000000000 ? *out * 10 + (text.data[*at] - '0') : *out;
   }
   *out = is_negative ? -*out : *out;
@@ -220,7 +200,7 @@ static bool parse_exponent(tn_slice text, size_t *at, int64_t *out) {
 static bool parse_number(tn_slice text, number *out) {
   size_t at = 0, n_digits = 0, points = 0, begin;
   memset(out, 0, sizeof(*out));
-  trim(&text);
+  text = tn_slice_trim(text);
   if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+')) {
     out->is_negative = text.data[0] == '-';
     text.data++;
@@ -236,7 +216,8 @@ static bool parse_number(tn_slice text, number *out) {
   }
   for (begin = at; at < text.len; at++) {
     bool is_point = text.data[at] == '.';
-    if (!is_point && (out->kind == HEX ? hex_value(text.data[at]) < 0 : !is_digit(text.data[at]))) {
+    if (!is_point &&
+        (out->kind == HEX ? tn_hex_value(text.data[at]) < 0 : !tn_is_digit(text.data[at]))) {
       break;
     }
     points += is_point;
@@ -265,7 +246,7 @@ static leading hex_leading(const number *n) {
   int64_t e = n->exponent;
   bool behind_point = false;
   for (size_t i = 0; i < n->digits.len; i++) {
-    int digit = hex_value(n->digits.data[i]);
+    int digit = tn_hex_value(n->digits.data[i]);
     if (digit < 0) {
       behind_point = true;
       continue;

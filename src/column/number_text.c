@@ -1,6 +1,18 @@
 /* number_text.c - digits of integers and decimals. */
 #include "column/number_text.h"
 
+#include "base/ascii.h"
+
+#define MAX_EXPONENT INT64_C(10000000000) /* far beyond any value; keeps sums in range */
+
+#define E18 ((tn_i128)1000000000000000000)
+#define TENS(n) (n), (n) * 10, (n) * 100, (n) * 1000, (n) * 10000, (n) * 100000
+
+const tn_i128 tn_powers_of_ten[39] = {
+    TENS((tn_i128)1), TENS((tn_i128)1000000), TENS((tn_i128)1000000000000),
+    TENS(E18),        TENS(E18 * 1000000),    TENS(E18 * 1000000000000),
+    E18 *E18,         E18 *E18 * 10,          E18 *E18 * 100};
+
 static const char digit_pairs[201] =
     "0001020304050607080910111213141516171819"
     "2021222324252627282930313233343536373839"
@@ -73,4 +85,34 @@ size_t tn_decimal_to_plain(tn_i128 unscaled, int32_t scale, char *out) {
     at += n - whole;
   }
   return (size_t)(at - out);
+}
+
+bool tn_decimal_text_split(tn_slice text, tn_decimal_text *out) {
+  size_t at = 0, begin, n_digits = 0, n_points = 0;
+  memset(out, 0, sizeof(*out));
+  out->is_negative = text.len > 0 && text.data[0] == '-';
+  at += text.len > 0 && (out->is_negative || text.data[0] == '+');
+  for (begin = at; at < text.len && (tn_is_digit(text.data[at]) || text.data[at] == '.'); at++) {
+    bool is_point = text.data[at] == '.';
+    n_digits += !is_point;
+    out->n_fraction += !is_point && n_points > 0;
+    n_points += is_point;
+  }
+  out->digits = tn_slice_of(text.data + begin, at - begin);
+  if (n_digits == 0 || n_points > 1) {
+    return false;
+  }
+  if (at < text.len && tn_lower(text.data[at]) == 'e') {
+    bool is_negative = ++at < text.len && text.data[at] == '-';
+    at += at < text.len && (is_negative || text.data[at] == '+');
+    for (begin = at; at < text.len && tn_is_digit(text.data[at]); at++) {
+      out->exponent = out->exponent * 10 + (text.data[at] - '0');
+      out->exponent = out->exponent < MAX_EXPONENT ? out->exponent : MAX_EXPONENT;
+    }
+    if (at == begin) {
+      return false;
+    }
+    out->exponent = is_negative ? -out->exponent : out->exponent;
+  }
+  return at == text.len;
 }

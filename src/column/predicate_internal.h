@@ -22,10 +22,6 @@ bool tn_pred_literals_have(const tn_pred *leaf, const tn_datum *value);
 
 /* A checked pattern. `%`: any text; `_`: one character that ends no line. */
 bool tn_like_match(tn_slice pattern, tn_slice text);
-/* Length of the UTF-8 character at the start of s (1 for bytes that are none); 0 when s is empty.
- */
-size_t tn_utf8_step(tn_slice s);
-
 /* ------------------------------------------------------------------ columns */
 
 /* A column by its top-level name and names of nested fields; errors as tn_pred_column_find(). */

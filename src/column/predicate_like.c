@@ -4,24 +4,8 @@
  * with a regular expression whose `_` is "." and thus takes no line terminator. Unlike Java 1.4.2,
  * an escaped character in a simple pattern is unescaped when it becomes STARTS_WITH and the like.
  */
+#include "base/utf8.h"
 #include "column/predicate_internal.h"
-
-size_t tn_utf8_step(tn_slice s) {
-  if (s.len == 0) {
-    return 0;
-  }
-  uint8_t lead = s.data[0];
-  size_t n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 1;
-  if (n > s.len) {
-    return 1;
-  }
-  for (size_t i = 1; i < n; i++) {
-    if ((s.data[i] & 0xc0) != 0x80) {
-      return 1;
-    }
-  }
-  return n;
-}
 
 /* java.util.regex: \n, \r, U+0085, U+2028, U+2029. */
 static bool ends_line(const uint8_t *p, size_t n) {
@@ -44,7 +28,7 @@ static tarn_status check_pattern(tn_slice pattern, tarn_error *err) {
       i += 2;
       characters++;
     } else {
-      i += tn_utf8_step(tn_slice_of(pattern.data + i, pattern.len - i));
+      i += tn_utf8_java_step(pattern.data + i, pattern.len - i);
     }
   }
   return TARN_OK;
@@ -64,7 +48,7 @@ bool tn_like_match(tn_slice pattern, tn_slice text) {
     }
     if (p < pattern.len && t < text.len) {
       if (pattern.data[p] == '_') {
-        size_t step = tn_utf8_step(tn_slice_of(text.data + t, text.len - t));
+        size_t step = tn_utf8_java_step(text.data + t, text.len - t);
         if (!ends_line(text.data + t, step)) {
           p++;
           t += step;
@@ -82,7 +66,7 @@ bool tn_like_match(tn_slice pattern, tn_slice text) {
     if (star == SIZE_MAX || star_text >= text.len) {
       return false;
     }
-    star_text += tn_utf8_step(tn_slice_of(text.data + star_text, text.len - star_text));
+    star_text += tn_utf8_java_step(text.data + star_text, text.len - star_text);
     p = star;
     t = star_text;
   }

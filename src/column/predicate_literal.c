@@ -3,7 +3,10 @@
  * Rule: docs/cli.md, "WHERE". These texts are Tarn's own: casts from STRING (cast.h) follow Java
  * and are laxer in some places (they cut digits) and stricter in others (no 'T', no offset).
  */
+#include "base/ascii.h"
+#include "base/civil.h"
 #include "base/nearest.h"
+#include "column/number_text.h"
 #include "column/predicate_internal.h"
 
 /* ------------------------------------------------------------------ columns */
@@ -112,62 +115,14 @@ typedef enum exact_result {
   EXACT_TOO_LARGE
 } exact_result;
 
-/* [+-]digits[.digits][e[+-]digits]: the digits without point, and the power of ten behind them. */
-typedef struct number_text {
-  bool is_negative;
-  tn_slice mantissa; /* digits, at most one point among them */
-  int64_t exponent;
-} number_text;
-
-#define MAX_EXPONENT 1000000000 /* far beyond any value; keeps the sums in range */
-
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
-
-static bool scan_number(tn_slice text, number_text *out) {
-  size_t i = 0, n_digits = 0, n_points = 0, n_fraction = 0;
-  out->is_negative = text.len > 0 && text.data[0] == '-';
-  i += text.len > 0 && (text.data[0] == '-' || text.data[0] == '+');
-  size_t begin = i;
-  for (; i < text.len && (is_digit(text.data[i]) || text.data[i] == '.'); i++) {
-    if (text.data[i] == '.') {
-      n_points++;
-    } else {
-      n_digits++;
-      n_fraction += n_points;
-    }
-  }
-  out->mantissa = tn_slice_of(text.data + begin, i - begin);
-  out->exponent = 0;
-  if (n_digits == 0 || n_points > 1) {
-    return false;
-  }
-  if (i < text.len && (text.data[i] == 'e' || text.data[i] == 'E')) {
-    i++;
-    bool is_minus = i < text.len && text.data[i] == '-';
-    i += i < text.len && (text.data[i] == '-' || text.data[i] == '+');
-    if (i == text.len) {
-      return false;
-    }
-    for (; i < text.len && is_digit(text.data[i]); i++) {
-      int64_t e = out->exponent * 10 + (text.data[i] - '0');
-      out->exponent = e < MAX_EXPONENT ? e : MAX_EXPONENT;
-    }
-    out->exponent = is_minus ? -out->exponent : out->exponent;
-  }
-  out->exponent -= (int64_t)n_fraction;
-  return i == text.len;
-}
-
 /* out = the number times 10^scale, when that is a whole number of at most 38 digits or so. */
 static exact_result parse_exact(tn_slice text, int32_t scale, tn_i128 *out) {
-  number_text number;
-  if (!scan_number(text, &number)) {
+  tn_decimal_text number;
+  if (!tn_decimal_text_split(text, &number)) {
     return EXACT_NO_NUMBER;
   }
-  tn_slice m = number.mantissa;
-  int64_t shift = number.exponent + scale;
+  tn_slice m = number.digits;
+  int64_t shift = number.exponent - number.n_fraction + scale;
   while (m.len > 0 && (m.data[m.len - 1] == '0' || m.data[m.len - 1] == '.')) {
     shift += m.data[m.len - 1] == '0';
     m.len--;
@@ -194,9 +149,7 @@ static exact_result parse_exact(tn_slice text, int32_t scale, tn_i128 *out) {
   if (n_significant + shift > 38) {
     return EXACT_TOO_LARGE;
   }
-  for (; shift > 0; shift--) {
-    value *= 10;
-  }
+  value *= (tn_u128)tn_power_of_ten((int)shift);
   *out = number.is_negative ? -(tn_i128)value : (tn_i128)value;
   return EXACT_OK;
 }
@@ -215,14 +168,8 @@ static tarn_status read_exact(tn_arena *arena, const tn_type *type, tn_slice tex
     case EXACT_OK:
       break;
   }
-  tn_i128 limit = 1;
-  if (is_decimal) {
-    for (int32_t i = 0; i < type->precision && i < 38; i++) {
-      limit *= 10;
-    }
-  } else {
-    limit = (tn_i128)1 << (8 * tn_layout_width(tn_type_layout(type)) - 1);
-  }
+  tn_i128 limit = is_decimal ? tn_power_of_ten(type->precision)
+                             : (tn_i128)1 << (8 * tn_layout_width(tn_type_layout(type)) - 1);
   if (value >= limit || value < (is_decimal ? 1 - limit : -limit)) {
     return refuse(arena, type, text, "is out of the range of", err);
   }
@@ -239,8 +186,8 @@ static tarn_status read_real(tn_arena *arena, const tn_type *type, const tn_zone
   if (tn_datum_from_text(arena, type, text, zone, out, NULL) != TARN_OK || out->is_null) {
     return refuse(arena, type, text, "is not a number, as needed for", err);
   }
-  number_text number;
-  if (out->v.f64 - out->v.f64 != 0 && scan_number(text, &number)) {
+  tn_decimal_text number;
+  if (out->v.f64 - out->v.f64 != 0 && tn_decimal_text_split(text, &number)) {
     return refuse(arena, type, text, "is out of the range of", err);
   }
   return TARN_OK;
@@ -271,7 +218,7 @@ static bool take(cursor *c, char want) {
 static bool take_number(cursor *c, int min_digits, int max_digits, int64_t *out) {
   int n = 0;
   *out = 0;
-  for (; n < max_digits && c->at < c->end && is_digit(*c->at); n++) {
+  for (; n < max_digits && c->at < c->end && tn_is_digit(*c->at); n++) {
     *out = *out * 10 + (*c->at++ - '0');
   }
   return n >= min_digits;
@@ -288,15 +235,12 @@ static bool take_date(cursor *c, temporal *t) {
     return false;
   }
   year = is_negative ? -year : year;
-  if (month < 1 || month > 12 || day < 1 || day > 31) {
+  if (month < 1 || month > 12 || day < 1 || day > tn_days_of_month(year, (int32_t)month)) {
     return false;
   }
   t->days = tn_days_from_civil(year, (int32_t)month, (int32_t)day);
-  int64_t same_year;
-  int32_t same_month, same_day;
-  tn_civil_from_days(t->days, &same_year, &same_month, &same_day);
   t->has_date = true;
-  return same_month == month && same_day == day;  // not 30 February
+  return true;
 }
 
 static bool take_time(cursor *c, temporal *t) {
@@ -427,13 +371,6 @@ static tarn_status read_temporal(tn_arena *arena, const tn_type *type, const tn_
 
 /* ------------------------------------------------------------------ all of them */
 
-static int hex_digit(uint8_t c) {
-  return is_digit(c)              ? c - '0'
-         : (c >= 'a' && c <= 'f') ? c - 'a' + 10
-         : (c >= 'A' && c <= 'F') ? c - 'A' + 10
-                                  : -1;
-}
-
 static tarn_status read_hex(tn_arena *arena, const tn_type *type, tn_slice text, tn_datum *out,
                             tarn_error *err) {
   uint8_t *bytes = tn_arena_alloc(arena, text.len / 2 + 1);
@@ -442,7 +379,7 @@ static tarn_status read_hex(tn_arena *arena, const tn_type *type, tn_slice text,
   }
   bool is_hex = text.len % 2 == 0;
   for (size_t i = 0; is_hex && i < text.len; i += 2) {
-    int high = hex_digit(text.data[i]), low = hex_digit(text.data[i + 1]);
+    int high = tn_hex_value(text.data[i]), low = tn_hex_value(text.data[i + 1]);
     is_hex = high >= 0 && low >= 0;
     bytes[i / 2] = (uint8_t)(high * 16 + low);
   }

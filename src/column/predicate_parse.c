@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "column/predicate_internal.h"
 
 #define MAX_NESTING 256 /* open parentheses */
@@ -78,12 +79,8 @@ static tarn_status failed_at(parser *p, size_t at, tarn_status st, const tarn_er
 static bool is_blank(uint8_t c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
 static bool is_word(uint8_t c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x80 ||
-         is_digit(c);
+  return tn_is_letter(c) || c == '_' || c == '$' || c >= 0x80 || tn_is_digit(c);
 }
 
 /* From the opening quote at `at` to behind the closing one; a doubled quote stands for itself. */
@@ -121,7 +118,7 @@ static tarn_status scan_quoted(parser *p, size_t at, token_kind kind) {
 }
 
 static size_t skip_digits(const parser *p, size_t i) {
-  while (i < p->text.len && is_digit(p->text.data[i])) {
+  while (i < p->text.len && tn_is_digit(p->text.data[i])) {
     i++;
   }
   return i;
@@ -137,7 +134,7 @@ static tarn_status scan_number(parser *p, size_t at) {
   if (i < n && (t[i] == 'e' || t[i] == 'E')) {
     size_t k = i + 1;
     k += k < n && (t[k] == '-' || t[k] == '+');
-    if (k < n && is_digit(t[k])) {
+    if (k < n && tn_is_digit(t[k])) {
       i = skip_digits(p, k);
     }
   }
@@ -153,7 +150,7 @@ static tarn_status scan_number(parser *p, size_t at) {
 static bool starts_number(const parser *p, size_t i) {
   i += p->text.data[i] == '-' || p->text.data[i] == '+';
   i += i < p->text.len && p->text.data[i] == '.';
-  return i < p->text.len && is_digit(p->text.data[i]);
+  return i < p->text.len && tn_is_digit(p->text.data[i]);
 }
 
 /* Look at the next token. */
@@ -206,17 +203,7 @@ static bool is_symbol(const parser *p, const char *symbol) {
 }
 
 static bool is_keyword(const parser *p, const char *word) {
-  tn_slice v = p->now.value;
-  if (p->now.kind != TOKEN_WORD || v.len != strlen(word)) {
-    return false;
-  }
-  for (size_t i = 0; i < v.len; i++) {
-    uint8_t c = v.data[i];
-    if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != (uint8_t)word[i]) {
-      return false;
-    }
-  }
-  return true;
+  return p->now.kind == TOKEN_WORD && tn_slice_is_nocase(p->now.value, word);
 }
 
 /* Take the keyword if it stands here. */

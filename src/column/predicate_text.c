@@ -1,35 +1,21 @@
 /* predicate_text.c - a predicate as a WHERE text, which parses back to an equal tree. */
-#include <inttypes.h>
-
+#include "base/ascii.h"
 #include "column/predicate_internal.h"
+#include "column/time_text.h"
 
 static const char *const keywords[] = {"AND",   "OR",   "NOT",  "IN",       "BETWEEN",
                                        "LIKE",  "IS",   "NULL", "NAN",      "TRUE",
                                        "FALSE", "DATE", "TIME", "TIMESTAMP"};
 
-static bool equals_ignoring_case(tn_slice a, const char *upper) {
-  if (a.len != strlen(upper)) {
-    return false;
-  }
-  for (size_t i = 0; i < a.len; i++) {
-    uint8_t c = a.data[i];
-    if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != (uint8_t)upper[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static bool needs_quotes(tn_slice name) {
   for (size_t i = 0; i < name.len; i++) {
     uint8_t c = name.data[i];
-    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!is_letter && (i == 0 || c < '0' || c > '9')) {
+    if (!tn_is_letter(c) && c != '_' && (i == 0 || !tn_is_digit(c))) {
       return true;
     }
   }
   for (size_t i = 0; i < TN_COUNT(keywords); i++) {
-    if (equals_ignoring_case(name, keywords[i])) {
+    if (tn_slice_is_nocase(name, keywords[i])) {
       return true;
     }
   }
@@ -75,23 +61,6 @@ static tarn_status put_column(tn_buf *out, const tn_pred *leaf, tarn_error *err)
 
 /* ------------------------------------------------------------------ literals */
 
-static tarn_status put_decimal(tn_buf *out, tn_i128 value, int32_t scale, tarn_error *err) {
-  char digits[48];
-  size_t at = sizeof(digits);
-  tn_u128 rest = value < 0 ? (tn_u128)0 - (tn_u128)value : (tn_u128)value;
-  for (int32_t n = 0; rest != 0 || n <= scale; n++) {
-    if (n == scale && scale > 0) {
-      digits[--at] = '.';
-    }
-    digits[--at] = (char)('0' + (int)(rest % 10));
-    rest /= 10;
-  }
-  if (value < 0) {
-    digits[--at] = '-';
-  }
-  return tn_buf_append(out, digits + at, sizeof(digits) - at, err);
-}
-
 static tarn_status put_real(tn_buf *out, const tn_type *type, double value, tarn_error *err) {
   char text[40];
   size_t n = type->root == TN_FLOAT ? tn_float_to_java((float)value, text + 1)
@@ -101,38 +70,22 @@ static tarn_status put_real(tn_buf *out, const tn_type *type, double value, tarn
   return tn_buf_append(out, is_finite ? text + 1 : text, is_finite ? n : n + 2, err);
 }
 
-static tarn_status put_date(tn_buf *out, int64_t days, tarn_error *err) {
-  int64_t year;
-  int32_t month, day;
-  tn_civil_from_days(days, &year, &month, &day);
-  return tn_buf_printf(out, err, "%s%04" PRId64 "-%02d-%02d",
-                       year < 0      ? "-"
-                       : year > 9999 ? "+"
-                                     : "",
-                       year < 0 ? -year : year, month, day);
-}
-
 static tarn_status put_timestamp(tn_buf *out, const tn_type *type, const tn_datum *value,
                                  tarn_error *err) {
-  int64_t ticks = tn_timestamp_ticks(type->precision);
-  tn_i128 total = tn_type_layout(type) == TN_LAYOUT_I128 ? value->v.i128 : value->v.i64;
-  tn_i128 per_day = (tn_i128)86400 * ticks;
-  tn_i128 days = total / per_day - (total % per_day < 0);
-  int64_t of_day = (int64_t)(total - days * per_day);
-  int64_t seconds = of_day / ticks, fraction = of_day % ticks;
-  TN_TRY(tn_buf_text(out, "TIMESTAMP '", err));
-  TN_TRY(put_date(out, (int64_t)days, err));
-  TN_TRY(tn_buf_printf(out, err, " %02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60),
-                       (int)(seconds % 60)));
-  if (fraction != 0) {
-    int width = ticks == 1000 ? 3 : ticks == 1000000 ? 6 : 9;
-    TN_TRY(tn_buf_printf(out, err, ".%0*" PRId64, width, fraction));
+  int64_t ticks = tn_timestamp_ticks(type->precision), seconds, nanos;
+  int digits = ticks == 1000 ? 3 : ticks == 1000000 ? 6 : 9;
+  char text[64], *end;
+  if (!tn_timestamp_split(type, value, &seconds, &nanos)) {
+    return tn_fail(err, TARN_E_LIMIT, "a timestamp past the years that can be printed");
   }
-  return tn_buf_text(out, type->root == TN_TIMESTAMP_LTZ ? "Z'" : "'", err);
+  end = tn_put_date_time(text, seconds, nanos, ' ', nanos != 0 ? digits : 0, true);
+  return tn_buf_printf(out, err, "TIMESTAMP '%.*s%s'", (int)(end - text), text,
+                       type->root == TN_TIMESTAMP_LTZ ? "Z" : "");
 }
 
 static tarn_status put_literal(tn_buf *out, const tn_type *type, const tn_datum *value,
                                tarn_error *err) {
+  char text[32];
   if (value->is_null) {
     return tn_buf_text(out, "NULL", err);
   }
@@ -143,12 +96,12 @@ static tarn_status put_literal(tn_buf *out, const tn_type *type, const tn_datum 
     case TN_SMALLINT:
     case TN_INT:
     case TN_BIGINT:
-      return tn_buf_printf(out, err, "%" PRId64, value->v.i64);
+      return tn_buf_printf(out, err, "%lld", (long long)value->v.i64);
     case TN_FLOAT:
     case TN_DOUBLE:
       return put_real(out, type, value->v.f64, err);
     case TN_DECIMAL:
-      return put_decimal(out, value->v.i128, type->scale, err);
+      return tn_datum_to_text(type, value, NULL, out, err);
     case TN_CHAR:
     case TN_VARCHAR:
       return put_quoted(out, value->v.bytes, '\'', err);
@@ -161,9 +114,8 @@ static tarn_status put_literal(tn_buf *out, const tn_type *type, const tn_datum 
       }
       return tn_buf_text(out, "'", err);
     case TN_DATE:
-      TN_TRY(tn_buf_text(out, "DATE '", err));
-      TN_TRY(put_date(out, value->v.i64, err));
-      return tn_buf_text(out, "'", err);
+      return tn_buf_printf(out, err, "DATE '%.*s'",
+                           (int)(tn_put_date(text, value->v.i64, true) - text), text);
     case TN_TIME: {
       int64_t ms = value->v.i64;
       return tn_buf_printf(out, err, "TIME '%02d:%02d:%02d.%03d'", (int)(ms / 3600000),

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/map.h"
 #include "base/utf8.h"
 #include "column/type_text.h"
@@ -165,10 +166,6 @@ static bool is_symbol(uint8_t c) {
   return c == '<' || c == '>' || c == '(' || c == ')' || c == ',' || c == '.';
 }
 
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
-
 /* The position behind the closing quote of the token that starts at `at`; 0 when there is none. */
 static size_t quote_end(tn_slice text, size_t at) {
   uint8_t quote = text.data[at++];
@@ -203,9 +200,9 @@ static void advance(parser *p) {
       kind = BROKEN;
       end = n;
     }
-  } else if (is_digit(s[at])) {
+  } else if (tn_is_digit(s[at])) {
     kind = NUMBER;
-    while (end < n && is_digit(s[end])) {
+    while (end < n && tn_is_digit(s[end])) {
       end++;
     }
   } else {
@@ -227,19 +224,8 @@ static tarn_status refuse(const parser *p, const char *expected, tarn_error *err
                  where, TN_SLICE_ARG(p->text), expected, TN_SLICE_ARG(p->ahead.text), p->ahead.at);
 }
 
-static bool is_word(tn_slice text, const char *word) {
-  size_t i = 0;
-  for (; i < text.len && word[i] != '\0'; i++) {
-    uint8_t c = text.data[i];
-    if ((c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c) != word[i]) {
-      return false;
-    }
-  }
-  return i == text.len && word[i] == '\0';
-}
-
 static bool ahead_is(const parser *p, const char *word) {
-  return p->ahead.kind == WORD && is_word(p->ahead.text, word);
+  return p->ahead.kind == WORD && tn_slice_is_nocase(p->ahead.text, word);
 }
 
 static bool skip_word(parser *p, const char *word) {

@@ -17,8 +17,8 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "column/datum_parts.h"
 #include "column/number_text.h"
+#include "column/time_text.h"
 
 #define MAX_DEPTH 512
 

@@ -2,8 +2,8 @@
 #include "format/format.h"
 
 #include <stdio.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "format/avro/avro.h"
 #include "format/parquet/parquet.h"
 
@@ -16,20 +16,16 @@ static const char *const lacking[] = {"orc",   "csv",    "json",   "text", "row"
 /* Extensions that tell a compression, not a format (spec: layout, "Data file names"). */
 static const char *const compressions[] = {"gz", "bz2", "deflate", "snappy", "lz4", "zst"};
 
-static bool is_same(tn_slice name, const char *text) {
-  return name.len == strlen(text) && strncasecmp((const char *)name.data, text, name.len) == 0;
-}
-
 tarn_status tn_format_by_name(tn_slice name, const tn_format_ops **out, tarn_error *err) {
   *out = NULL;
   for (size_t i = 0; i < TN_COUNT(formats); i++) {
-    if (is_same(name, formats[i]->name)) {
+    if (tn_slice_is_nocase(name, formats[i]->name)) {
       *out = formats[i];
       return TARN_OK;
     }
   }
   for (size_t i = 0; i < TN_COUNT(lacking); i++) {
-    if (is_same(name, lacking[i])) {
+    if (tn_slice_is_nocase(name, lacking[i])) {
       return tn_fail(err, TARN_E_UNSUPPORTED, "file format \"%s\" is not supported", lacking[i]);
     }
   }
@@ -38,7 +34,7 @@ tarn_status tn_format_by_name(tn_slice name, const tn_format_ops **out, tarn_err
 
 static bool is_compression(tn_slice extension) {
   for (size_t i = 0; i < TN_COUNT(compressions); i++) {
-    if (is_same(extension, compressions[i])) {
+    if (tn_slice_is_nocase(extension, compressions[i])) {
       return true;
     }
   }

@@ -1,12 +1,13 @@
 /* uri.c - full paths as Paimon writes them. */
+#include "base/ascii.h"
 #include "io/storage.h"
 
 /* The length of the scheme in front of a colon, or 0. A colon behind a slash is part of a name. */
 static size_t scheme_length(const char *path) {
   size_t n = 0;
-  while ((path[n] >= 'a' && path[n] <= 'z') || (path[n] >= 'A' && path[n] <= 'Z') ||
-         (n > 0 && ((path[n] >= '0' && path[n] <= '9') || path[n] == '+' || path[n] == '-' ||
-                    path[n] == '.'))) {
+  while (tn_is_letter((uint8_t)path[n]) ||
+         (n > 0 &&
+          (tn_is_digit((uint8_t)path[n]) || path[n] == '+' || path[n] == '-' || path[n] == '.'))) {
     n++;
   }
   return path[n] == ':' ? n : 0;

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/ascii.h"
 #include "base/map.h"
 #include "base/nearest.h"
+#include "column/number_text.h"
 
 /* ------------------------------------------------------------------ the table */
 
@@ -213,21 +215,8 @@ const char *tn_options_get(const tn_options *options, const char *key) {
 
 /* ------------------------------------------------------------------ values */
 
-static char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-static bool equals_ignoring_case(tn_slice a, tn_slice b) {
-  for (size_t i = 0; a.len == b.len && i < a.len; i++) {
-    if (lower((char)a.data[i]) != lower((char)b.data[i])) {
-      return false;
-    }
-  }
-  return a.len == b.len;
-}
-
 static bool is_word(const char *text, const char *word) {
-  return equals_ignoring_case(tn_slice_text(text), tn_slice_text(word));
+  return tn_slice_is_nocase(tn_slice_text(text), word);
 }
 
 static bool parse_bool(const char *text, bool *out) {
@@ -239,7 +228,7 @@ static bool parse_bool(const char *text, bool *out) {
 static bool parse_long(const char *text, int64_t *out) {
   const char *digits = text + (text[0] == '-' || text[0] == '+');
   char *end;
-  if (*digits < '0' || *digits > '9') {
+  if (!tn_is_digit((uint8_t)*digits)) {
     return false;
   }
   errno = 0;
@@ -247,20 +236,11 @@ static bool parse_long(const char *text, int64_t *out) {
   return errno == 0 && *end == '\0';
 }
 
-static bool parse_double(const char *text, double *out) {
-  char *end;
-  if (*text == '\0') {
-    return false;
-  }
-  *out = strtod(text, &end);
-  return *end == '\0';
-}
-
 /* The place of a word in a comma-separated list, -1 when it is not there. */
 static int32_t place_in(const char *list, const char *word) {
   tn_slice part;
   for (int32_t i = 0; next_part(&list, &part); i++) {
-    if (equals_ignoring_case(part, tn_slice_text(word))) {
+    if (tn_slice_is_nocase(part, word)) {
       return i;
     }
   }
@@ -273,10 +253,10 @@ static bool split_unit(const char *text, int64_t *number, tn_slice *unit) {
   while (*text == ' ' || *text == '\t') {
     text++;
   }
-  if (*text < '0' || *text > '9') {
+  if (!tn_is_digit((uint8_t)*text)) {
     return false;
   }
-  for (; *text >= '0' && *text <= '9'; text++) {
+  for (; tn_is_digit((uint8_t)*text); text++) {
     if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *text - '0', &v)) {
       return false;
     }
@@ -328,7 +308,7 @@ static bool parse_with_unit(const char *text, const unit *units, size_t n_units,
     const char *names = units[i].names;
     tn_slice part;
     while (next_part(&names, &part)) {
-      if (!equals_ignoring_case(part, name)) {
+      if (!tn_slice_equal_nocase(part, name)) {
         continue;
       }
       if (units[i].factor < 0) {
@@ -393,7 +373,7 @@ static bool parse_value(const tn_option_info *info, const char *text, value *out
     case TN_OPT_LONG:
       return parse_long(text, &out->number);
     case TN_OPT_DOUBLE:
-      return parse_double(text, &out->real);
+      return tn_double_from_text(tn_slice_text(text), &out->real);
     case TN_OPT_MEMORY:
       return parse_memory(text, &out->number);
     case TN_OPT_DURATION:

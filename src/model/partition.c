@@ -1,8 +1,8 @@
 /* partition.c - partition values as text and as folders. */
 #include "model/partition.h"
 
-#include <stdio.h>
 #include "base/utf8.h"
+#include "column/time_text.h"
 
 /* ------------------------------------------------------------------ values */
 
@@ -37,82 +37,22 @@ tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_sli
 
 /* ------------------------------------------------------------------ text of a value */
 
-/* LocalDate.toString: years of four digits at least, a sign beyond them. */
-static char *put_date(char *at, int64_t days) {
-  int64_t year;
-  int32_t month, day;
-  tn_civil_from_days(days, &year, &month, &day);
-  at += snprintf(at, 32, "%s%04lld-%02d-%02d",
-                 year > 9999 ? "+"
-                 : year < 0  ? "-"
-                             : "",
-                 (long long)(year < 0 ? -year : year), month, day);
-  return at;
-}
-
 /* LocalDateTime.toString: no seconds when they are zero with all behind them; 3, 6 or 9 digits. */
 static tarn_status append_iso(const tn_type *type, const tn_datum *datum, tn_buf *out,
                               tarn_error *err) {
-  char text[96], *at = text;
-  int64_t ticks = tn_timestamp_ticks(type->precision), seconds, nanos;
-  tn_i128 v = type->precision > 6 ? datum->v.i128 : datum->v.i64;
-  tn_i128 whole = v / ticks - (v % ticks < 0);
-  int32_t of_day;
-  if (whole < INT64_MIN || whole > INT64_MAX) {
+  char text[64], *end;
+  int64_t seconds, nanos;
+  if (!tn_timestamp_split(type, datum, &seconds, &nanos)) {
     return tn_fail(err, TARN_E_CORRUPT, "a partition value beyond the range of timestamps");
   }
-  seconds = (int64_t)whole;
-  nanos = (int64_t)(v - whole * ticks) * (1000000000 / ticks);
-  of_day = (int32_t)(((seconds % 86400) + 86400) % 86400);
-  at = put_date(at, (seconds - of_day) / 86400);
-  at += snprintf(at, 16, "T%02d:%02d", of_day / 3600, of_day / 60 % 60);
-  if (of_day % 60 != 0 || nanos != 0) {
-    at += snprintf(at, 8, ":%02d", of_day % 60);
-  }
-  if (nanos != 0) {
-    int digits = nanos % 1000000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9;
-    int64_t fraction = digits == 3 ? nanos / 1000000 : digits == 6 ? nanos / 1000 : nanos;
-    at += snprintf(at, 16, ".%0*lld", digits, (long long)fraction);
-  }
-  return tn_buf_append(out, text, (size_t)(at - text), err);
-}
-
-/* How many bytes at p are taken for one U+FFFD, by Java's rule for text that is not UTF-8
- * (String.decodeUTF8). */
-static size_t malformed(const uint8_t *p, size_t n) {
-  bool second = n > 1 && (p[1] & 0xc0) == 0x80;
-  if ((p[0] & 0xf0) == 0xe0) {
-    if (n == 1 || !second || (p[0] == 0xe0 && (p[1] & 0xe0) == 0x80)) {
-      return 1;
-    }
-    if (n == 2) {
-      return 2; /* cut */
-    }
-    return (p[2] & 0xc0) == 0x80 ? 3 : 2; /* a surrogate goes as a whole */
-  }
-  if ((p[0] & 0xf8) == 0xf0) {
-    if (p[0] > 0xf4 || n == 1 || !second || (p[0] == 0xf0 && p[1] < 0x90) ||
-        (p[0] == 0xf4 && p[1] > 0x8f)) {
-      return 1;
-    }
-    return n > 2 && (p[2] & 0xc0) == 0x80 ? 3 : 2;
-  }
-  return 1;
-}
-
-/* The bytes as Java decodes them: what is no UTF-8 becomes U+FFFD. */
-static tarn_status append_utf8(tn_slice bytes, tn_buf *out, tarn_error *err) {
-  for (size_t i = 0; i < bytes.len;) {
-    size_t n = tn_utf8_step(bytes.data + i, bytes.len - i);
-    if (n > 0) {
-      TN_TRY(tn_buf_append(out, bytes.data + i, n, err));
-      i += n;
-    } else {
-      TN_TRY(tn_buf_append(out, "\xef\xbf\xbd", 3, err));
-      i += malformed(bytes.data + i, bytes.len - i);
-    }
-  }
-  return TARN_OK;
+  end = tn_put_date_time(text, seconds, nanos, 'T',
+                         nanos == 0             ? 0
+                         : nanos % 1000000 == 0 ? 3
+                         : nanos % 1000 == 0    ? 6
+                                                : 9,
+                         true);
+  end -= nanos == 0 && seconds % 60 == 0 ? 3 : 0;
+  return tn_buf_append(out, text, (size_t)(end - text), err);
 }
 
 /* Character.isWhitespace of the character of n bytes at p. */
@@ -163,7 +103,7 @@ static tarn_status value_text(const tn_table *table, bool legacy, const tn_type 
     case TN_BINARY:
     case TN_VARBINARY:
     case TN_BLOB:
-      TN_TRY(append_utf8(value->v.bytes, out, err));
+      TN_TRY(tn_buf_java_text(out, value->v.bytes, err));
       break;
     default:
       TN_TRY(tn_datum_to_text(type, value, table->env->zone, out, err));

@@ -1,7 +1,7 @@
 /* table.c - an opened table: options as values, names as columns. */
 #include "model/table.h"
 
-#include <strings.h>
+#include "base/ascii.h"
 
 /* ------------------------------------------------------------------ dynamic options */
 
@@ -87,16 +87,6 @@ static tarn_status find_column(const tn_table *table, const char *option, tn_sli
   return TARN_OK;
 }
 
-static tn_slice trim(tn_slice s) {
-  while (s.len > 0 && s.data[0] <= ' ') {
-    s = tn_slice_of(s.data + 1, s.len - 1);
-  }
-  while (s.len > 0 && s.data[s.len - 1] <= ' ') {
-    s.len--;
-  }
-  return s;
-}
-
 /* The columns of a comma-separated list; *n_missing counts those that the effective schema lacks.
  */
 static tarn_status list_columns(tn_table *table, const char *option, const char *list, bool trims,
@@ -115,7 +105,7 @@ static tarn_status list_columns(tn_table *table, const char *option, const char 
     const char *comma = strchr(at, ',');
     tn_slice name = tn_slice_of(at, comma != NULL ? (size_t)(comma - at) : strlen(at));
     int32_t column;
-    TN_TRY(find_column(table, option, trims ? trim(name) : name, &column, err));
+    TN_TRY(find_column(table, option, trims ? tn_slice_trim(name) : name, &column, err));
     if (column >= 0) {
       (*out)[(*n_out)++] = column;
     } else {
@@ -162,7 +152,7 @@ static tarn_status read_bucket_key(tn_table *table, tarn_error *err) {
   tn_table_facts *f = &table->facts;
   const char *list = tn_options_get(&table->options, "bucket-key");
   int32_t n_missing;
-  if (list == NULL || trim(tn_slice_text(list)).len == 0) {
+  if (list == NULL || tn_slice_trim(tn_slice_text(list)).len == 0) {
     f->bucket_columns = schema->key_columns;
     f->n_bucket_columns = schema->n_key_columns;
     return TARN_OK;
@@ -187,7 +177,7 @@ static tarn_status read_sequence(tn_table *table, tarn_error *err) {
   int32_t n_missing, order;
   TN_TRY(tn_options_enum(&table->options, "sequence.field.sort-order", &order, err));
   f->sequence_descending = order == 1;
-  if (list == NULL || trim(tn_slice_text(list)).len == 0) {
+  if (list == NULL || tn_slice_trim(tn_slice_text(list)).len == 0) {
     return TARN_OK;
   }
   TN_TRY(list_columns(table, "sequence.field", list, true, &f->sequence_columns,
@@ -288,7 +278,7 @@ static tarn_status read_vectors_since(tn_table *table, tarn_error *err) {
     }
     TN_TRY(st);
     value = tn_schema_option(before, "deletion-vectors.enabled");
-    has_vectors = value != NULL && strcasecmp(value, "true") == 0;
+    has_vectors = value != NULL && tn_slice_is_nocase(tn_slice_text(value), "true");
     tn_schema_release(before);
     if (!has_vectors) {
       return TARN_OK;

@@ -1,6 +1,8 @@
 /* tag.c - tags, branches and consumers: named things beside the snapshots. */
 #include <math.h>
 
+#include "base/ascii.h"
+#include "base/civil.h"
 #include "column/datum.h"
 #include "model/json_file.h"
 #include "model/listing.h"
@@ -45,7 +47,7 @@ static bool date_time_from_array(const tn_json *array, date_time *out) {
 static bool take_digits(tn_slice text, size_t *at, size_t most, int64_t *out) {
   size_t start = *at;
   *out = 0;
-  while (*at < text.len && *at - start < most && text.data[*at] >= '0' && text.data[*at] <= '9') {
+  while (*at < text.len && *at - start < most && tn_is_digit(text.data[*at])) {
     *out = *out * 10 + (text.data[(*at)++] - '0');
   }
   return *at > start;

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "column/datum.h"
 #include "plan/plan.h"
 
@@ -174,7 +174,7 @@ static tarn_status find_mode(const tn_table *table, const mode_rule **out, tarn_
   const char *text = tn_options_get(&table->options, KEY_MODE);
   *out = NULL;
   for (size_t i = 0; text != NULL && i < TN_COUNT(modes); i++) {
-    if (strcasecmp(text, modes[i].name) == 0) {
+    if (tn_slice_is_nocase(tn_slice_text(text), modes[i].name)) {
       *out = &modes[i];
     }
   }

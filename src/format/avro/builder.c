@@ -2,6 +2,7 @@
 #include "format/avro/builder.h"
 
 #include "base/bytes.h"
+#include "column/number_text.h"
 
 /* The builders mirror the vectors that will take their buffers. */
 tarn_status tn_avro_column_init(tn_arena *arena, const tn_vec *vec, const char *name,
@@ -10,10 +11,7 @@ tarn_status tn_avro_column_init(tn_arena *arena, const tn_vec *vec, const char *
   c->name = name;
   c->layout = vec->layout;
   c->is_missing = true;
-  c->decimal_bound = 1;
-  for (int32_t i = 0; vec->layout == TN_LAYOUT_I128 && i < vec->type->precision && i < 38; i++) {
-    c->decimal_bound *= 10;
-  }
+  c->decimal_bound = tn_power_of_ten(vec->layout == TN_LAYOUT_I128 ? vec->type->precision : 0);
   c->n_children = vec->n_children;
   c->children = tn_arena_calloc(arena, (size_t)vec->n_children, sizeof(tn_avro_column));
   if (c->children == NULL && c->n_children > 0) {

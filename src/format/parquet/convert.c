@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "column/number_text.h"
 
 #define DAY_NANOS ((int64_t)86400 * 1000000000)
 #define JULIAN_EPOCH_DAY 2440588 /* 1970-01-01 */
@@ -236,14 +237,6 @@ static int64_t half_to_float(const tn_pq_convert *c, const uint8_t *raw, int64_t
 
 /* ------------------------------------------------------------------ binding */
 
-static tn_i128 power_of_ten(int32_t n) {
-  tn_i128 v = 1;
-  while (n-- > 0) {
-    v *= 10;
-  }
-  return v;
-}
-
 static const int64_t unit_ticks[] = {1000, 1000000, 1000000000}; /* a second */
 
 /* From ticks to ticks a second: a factor, negative to divide. */
@@ -261,7 +254,7 @@ static bool bind_decimal(const tn_pq_element *e, const tn_type *type, tn_pq_conv
     return false;
   }
   if (l->precision > type->precision) {
-    c->limit = power_of_ten(type->precision);
+    c->limit = tn_power_of_ten(type->precision);
   }
   switch (e->physical) {
     case TN_PQ_INT32:

@@ -1,4 +1,4 @@
-/* test_utf8.c - which bytes are UTF-8. */
+/* test_utf8.c - which bytes are UTF-8, and what Java makes of others. */
 #include "base/utf8.h"
 
 #include "base/compat.h"
@@ -47,10 +47,49 @@ static void check__finds_the_first_bad_byte(void **state) {
   assert_int_equal(tn_utf8_check((const uint8_t *)"", 0), 0);
 }
 
+/* As java.lang.String says (JDK 17): how many characters the bytes become. */
+static void java_step__counts_as_java(void **state) {
+  static const struct {
+    const char *bytes;
+    size_t n, characters;
+  } cases[] = {
+      {"a\xC3\xA9", 3, 2},
+      {"\xFF", 1, 1},
+      {"\xC3(", 2, 2},
+      {"\xC0\x80", 2, 2},
+      {"\xE6\x97", 2, 1},
+      {"\xE6\x97"
+       "A",
+       3, 2},
+      {"\xE0\x80\x80", 3, 3},
+      {"\xED\xA0\x80\xED\xA0\x80", 6, 2},
+      {"\xED\xBF", 2, 1},
+      {"\xF0\x9F\x98", 3, 1},
+      {"\xF0\x80", 2, 2},
+      {"\xF0\x90\x8D"
+       "A",
+       4, 2},
+      {"\xF4\x90\x80\x80", 4, 4},
+      {"\xF4\xBF", 2, 2},
+      {"\xF8\x88\x80\x80", 4, 4},
+      {"\xC2", 1, 1},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    size_t at = 0, n = 0;
+    for (; at < cases[i].n; n++) {
+      at += tn_utf8_java_step((const uint8_t *)cases[i].bytes + at, cases[i].n - at);
+    }
+    assert_int_equal(at, cases[i].n);
+    assert_int_equal(n, cases[i].characters);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(step__knows_the_borders_of_utf8),
       cmocka_unit_test(check__finds_the_first_bad_byte),
+      cmocka_unit_test(java_step__counts_as_java),
   };
   return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

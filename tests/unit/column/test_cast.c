@@ -388,7 +388,8 @@ static void bytes_in_nested_values__are_decoded_as_in_java(void **state) {
        "a",
        3, "[??a]"},
       {"a\xc3\xa9", 3, "[a\xc3\xa9]"},
-      {"\xed\xa0\x80", 3, "[???]"},
+      {"\xed\xa0\x80", 3, "[?]"},
+      {"\xe0\x80\x80", 3, "[???]"},
       {"\xf0\x9f\x98", 3, "[?]"},
       {"\xc0\x80", 2, "[??]"},
   };

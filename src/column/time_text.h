@@ -1,6 +1,6 @@
-/* datum_parts.h - pieces of text forms that more than one file needs. Internal to column/. */
-#ifndef TN_COLUMN_DATUM_PARTS_H
-#define TN_COLUMN_DATUM_PARTS_H
+/* time_text.h - dates and times of day as text; what TIMESTAMP values are made of. */
+#ifndef TN_COLUMN_TIME_TEXT_H
+#define TN_COLUMN_TIME_TEXT_H
 
 #include "column/datum.h"
 
@@ -9,9 +9,11 @@
 bool tn_timestamp_split(const tn_type *type, const tn_datum *datum, int64_t *seconds,
                         int64_t *nanos);
 
-/* yyyy-mm-dd; years of more than four digits with a plus sign if wanted. Returns the end. */
+/* yyyy-mm-dd; years of more than four digits with a plus sign if wanted. Returns the end; out has
+ * room for 32. */
 char *tn_put_date(char *out, int64_t days, bool has_plus);
-
+/* hh:mm:ss */
+char *tn_put_clock(char *out, int64_t second_of_day);
 /* A date, the separator, hh:mm:ss and a fraction of at least min_digits digits, trailing zeros
  * behind those cut. Returns the end; out has room for 64. */
 char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
