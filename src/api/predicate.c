@@ -79,7 +79,7 @@ static tarn_status literal_datum(tarn_predicate *p, const tn_type *type,
       out->is_null = true;
       return TARN_OK;
     case TARN_LITERAL_BOOL:
-      return tn_pred_literal_bool(&p->arena, type, literal->integer != 0, out, err);
+      return tn_pred_literal_bool(type, literal->integer != 0, out, err);
     case TARN_LITERAL_INT:
       snprintf(number, sizeof(number), "%lld", (long long)literal->integer);
       return tn_pred_literal_text(&p->arena, type, zone, tn_slice_text(number), true, out, err);

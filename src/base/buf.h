@@ -12,6 +12,10 @@ typedef struct tn_buf {
 } tn_buf;
 
 void tn_buf_init(tn_buf *buf, tn_mem *mem, size_t limit_bytes);
+/* Over memory at hand, which is never grown or freed. */
+static inline void tn_buf_over(tn_buf *buf, void *data, size_t n_bytes) {
+  *buf = (tn_buf){NULL, data, 0, n_bytes, n_bytes};
+}
 void tn_buf_reset(tn_buf *buf); /* frees; the buffer can be used again */
 
 /* Fail with LIMIT past the limit, NOMEM when memory is out; the content stays as it was. */

@@ -81,20 +81,10 @@ bool tn_cast_exists(const tn_type *from, const tn_type *to) {
   }
 }
 
-static tarn_status no_rule(tarn_env *env, const tn_type *from, const tn_type *to,
-                           const char *column, tarn_error *err) {
-  tn_buf text;
-  tn_buf_init(&text, &env->mem, 2048);
-  tn_type shown_from = *from, shown_to = *to;
-  shown_from.is_nullable = shown_to.is_nullable = true;
-  bool is_shown = tn_type_to_sql(&shown_from, &text, NULL) == TARN_OK &&
-                  tn_buf_text(&text, " to ", NULL) == TARN_OK &&
-                  tn_type_to_sql(&shown_to, &text, NULL) == TARN_OK;
-  tarn_status st =
-      tn_fail(err, TARN_E_UNSUPPORTED, "column %s: there is no cast from %.*s", column,
-              is_shown ? (int)text.len : 12, is_shown ? (const char *)text.data : "its old type");
-  tn_buf_reset(&text);
-  return st;
+static tarn_status no_rule(const tn_type *from, const tn_type *to, const char *column,
+                           tarn_error *err) {
+  return tn_fail(err, TARN_E_UNSUPPORTED, "column %s: there is no cast from %s to %s", column,
+                 tn_type_text_of(from).text, tn_type_text_of(to).text);
 }
 
 /* ------------------------------------------------------------------ without a cast */
@@ -126,26 +116,10 @@ static bool is_same_bytes(const tn_type *from, const tn_type *to) {
   }
 }
 
-/* Give a flat vector and its children the types of `to`, which has the same shape. */
-static void retype(tn_vec *vec, const tn_type *to) {
-  bool is_pairs = vec->layout == TN_LAYOUT_LIST && (to->root == TN_MAP || to->root == TN_MULTISET);
-  vec->type = to;
-  if (is_pairs) {
-    vec->children[0].type = to;
-    retype(&vec->children[0].children[0], &to->fields[0].type);
-    retype(&vec->children[0].children[1], &to->fields[1].type);
-    return;
-  }
-  for (int32_t i = 0; i < vec->n_children && i < to->n_fields;
-       i++) {  // VARIANT: children are its own
-    retype(&vec->children[i], &to->fields[i].type);
-  }
-}
-
 static tarn_status share_as(tarn_env *env, const tn_vec *in, const tn_type *to, tn_vec *out,
                             tarn_error *err) {
   TN_TRY(tn_vec_share(env, in, out, err));
-  retype(out, to);
+  tn_vec_retype(out, to);
   return TARN_OK;
 }
 
@@ -321,7 +295,7 @@ tarn_status tn_cast_flat(tarn_env *env, const tn_vec *in, const uint8_t *live, c
     if (!is_done) {
       tn_cast_fn rule = find_rule(in->type, to);
       if (rule == NULL && !((ROOT(in->type->root) & NESTED) != 0 && tn_type_is_string(to))) {
-        st = no_rule(env, in->type, to, column, err);
+        st = no_rule(in->type, to, column, err);
         goto done;
       }
       st = cast_rows(env, in, live, rule, to, &made, err);
@@ -402,7 +376,7 @@ tarn_status tn_cast_vec(tarn_env *env, const tn_vec *in, const tn_type *to, cons
   bool is_cast = false;
   memset(&made, 0, sizeof(made));
   if (!tn_cast_exists(in->type, to)) {
-    return no_rule(env, in->type, to, column, err);
+    return no_rule(in->type, to, column, err);
   }
   switch (in->encoding) {
     case TN_VEC_CONST:

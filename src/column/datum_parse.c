@@ -448,8 +448,6 @@ static bool parse(tn_arena *arena, const tn_type *type, tn_slice text, const tn_
 tarn_status tn_datum_from_text(tn_arena *arena, const tn_type *type, tn_slice text,
                                const tn_zone *zone, tn_datum *out, tarn_error *err) {
   bool is_oom = false;
-  tn_buf name;
-  tarn_status st;
   memset(out, 0, sizeof(*out));
   if (parse(arena, type, text, zone, out, &is_oom)) {
     return TARN_OK;
@@ -457,12 +455,6 @@ tarn_status tn_datum_from_text(tn_arena *arena, const tn_type *type, tn_slice te
   if (is_oom) {
     return tn_oom(err);
   }
-  tn_buf_init(&name, arena->mem, 1 << 16);
-  st = tn_type_to_sql(type, &name, err);
-  if (st == TARN_OK) {
-    st = tn_fail(err, TARN_E_INVALID, "\"%.*s\" is not a value of type %.*s", TN_SLICE_ARG(text),
-                 TN_SLICE_ARG(tn_buf_slice(&name)));
-  }
-  tn_buf_reset(&name);
-  return st;
+  return tn_fail(err, TARN_E_INVALID, "\"%.*s\" is not a value of type %s", TN_SLICE_ARG(text),
+                 tn_type_text_of(type).text);
 }

@@ -1,6 +1,7 @@
 /* predicate.c - building predicates, negating them, taking them apart. */
 #include "column/predicate.h"
 
+#include "base/sort.h"
 #include "column/predicate_internal.h"
 
 /* Literals of one WHERE text, generously: 10 million of 32 bytes. */
@@ -36,58 +37,17 @@ tarn_status tn_predicate_create(tarn_env *env, struct tarn_predicate **out, tarn
 
 /* ------------------------------------------------------------------ leaves */
 
-tn_datum *tn_pred_alloc_datums(tn_arena *arena, size_t n) {
-  const size_t align = _Alignof(tn_datum);
-  if (n > SIZE_MAX / sizeof(tn_datum) - 1) {
-    return NULL;
-  }
-  uint8_t *bytes = tn_arena_calloc(arena, 1, n * sizeof(tn_datum) + align);
-  return bytes == NULL ? NULL : (tn_datum *)(void *)(bytes + (-(uintptr_t)bytes & (align - 1)));
+static int by_value(void *type, const void *a, const void *b) {
+  return tn_datum_compare(type, a, b);
 }
 
-static void sift_down(const tn_type *type, tn_datum *items, size_t root, size_t n) {
-  for (;;) {
-    size_t child = 2 * root + 1;
-    if (child >= n) {
-      return;
-    }
-    if (child + 1 < n && tn_datum_compare(type, &items[child], &items[child + 1]) < 0) {
-      child++;
-    }
-    if (tn_datum_compare(type, &items[root], &items[child]) >= 0) {
-      return;
-    }
-    tn_datum swap = items[root];
-    items[root] = items[child];
-    items[child] = swap;
-    root = child;
-  }
-}
-
-/* Heap sort: the C library's qsort() has no way to pass the type. */
-static void sort_literals(const tn_type *type, tn_datum *items, size_t n) {
-  size_t sorted = 1;
-  while (sorted < n && tn_datum_compare(type, &items[sorted - 1], &items[sorted]) <= 0) {
-    sorted++;
-  }
-  if (sorted >= n) {
-    return;
-  }
-  for (size_t root = n / 2; root-- > 0;) {
-    sift_down(type, items, root, n);
-  }
-  for (size_t end = n - 1; end > 0; end--) {
-    tn_datum swap = items[0];
-    items[0] = items[end];
-    items[end] = swap;
-    sift_down(type, items, 0, end);
-  }
-}
-
-static int32_t drop_duplicates(const tn_type *type, tn_datum *items, int32_t n) {
+/* Literals of a set: in order, each once. */
+static int32_t sort_literals(tn_type *type, const tn_datum **items, const tn_datum **scratch,
+                             int32_t n) {
   int32_t kept = 0;
+  tn_sort_stable((const void **)items, (const void **)scratch, n, by_value, type);
   for (int32_t i = 0; i < n; i++) {
-    if (kept == 0 || tn_datum_compare(type, &items[kept - 1], &items[i]) != 0) {
+    if (kept == 0 || tn_datum_compare(type, items[kept - 1], items[i]) != 0) {
       items[kept++] = items[i];
     }
   }
@@ -117,28 +77,29 @@ tn_pred *tn_pred_leaf_at(tn_arena *arena, tn_pred_op op, const tn_pred_column *c
   leaf->op = op;
   leaf->depth = 1;
   bool is_set = op == TN_PRED_IN || op == TN_PRED_NOT_IN;
-  tn_datum *copies = NULL;
-  if (n_literals > 0) {
-    copies = tn_pred_alloc_datums(arena, (size_t)n_literals);
-    if (copies == NULL) {
-      return NULL;
-    }
-  }
+  const tn_datum **items = tn_arena_calloc(arena, 2 * (size_t)n_literals, sizeof(*items));
   int32_t n = 0;
+  if (items == NULL) {
+    return NULL;
+  }
   for (int32_t i = 0; i < n_literals; i++) {
     leaf->has_null_literal |= literals[i].is_null;
-    if (is_set && literals[i].is_null) {
-      continue;
-    }
-    if (literals[i].is_null) {
-      copies[n++].is_null = true;
-    } else if (!tn_datum_copy(arena, &leaf->type, &literals[i], &copies[n++])) {
-      return NULL;
+    if (!is_set || !literals[i].is_null) {
+      items[n++] = &literals[i];
     }
   }
-  if (is_set && n > 0) {
-    sort_literals(&leaf->type, copies, (size_t)n);
-    n = drop_duplicates(&leaf->type, copies, n);
+  if (is_set) {
+    n = sort_literals(&leaf->type, items, items + n_literals, n);
+  }
+  tn_datum *copies = tn_arena_calloc(arena, (size_t)n, sizeof(*copies));
+  if (copies == NULL) {
+    return NULL;
+  }
+  for (int32_t i = 0; i < n; i++) {
+    copies[i].is_null = items[i]->is_null;
+    if (!items[i]->is_null && !tn_datum_copy(arena, &leaf->type, items[i], &copies[i])) {
+      return NULL;
+    }
   }
   leaf->literals = copies;
   leaf->n_literals = n;

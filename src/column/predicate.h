@@ -133,8 +133,8 @@ TN_CHECKED tarn_status tn_pred_literal_text(tn_arena *arena, const tn_type *type
                                             tn_datum *out, tarn_error *err);
 TN_CHECKED tarn_status tn_pred_literal_bytes(tn_arena *arena, const tn_type *type, tn_slice bytes,
                                              tn_datum *out, tarn_error *err);
-TN_CHECKED tarn_status tn_pred_literal_bool(tn_arena *arena, const tn_type *type, bool value,
-                                            tn_datum *out, tarn_error *err);
+TN_CHECKED tarn_status tn_pred_literal_bool(const tn_type *type, bool value, tn_datum *out,
+                                            tarn_error *err);
 
 /* The WHERE text (docs/cli.md, "WHERE"). Errors: INVALID with byte position and a caret line in the
  * message: "...; at byte 7". `position` (may be NULL) gets the byte, -1 when there is none. */

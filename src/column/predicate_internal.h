@@ -11,10 +11,6 @@ static inline bool tn_pred_is_constant(const tn_pred *pred) {
   return pred->op == TN_PRED_TRUE || pred->op == TN_PRED_FALSE;
 }
 
-/* Zeroed datums in an arena, whose memory is aligned to 8 bytes only: a datum needs 16. NULL when
- * out of memory. */
-tn_datum *tn_pred_alloc_datums(tn_arena *arena, size_t n);
-
 /* Is the value among the sorted literals of an IN or NOT_IN leaf? */
 bool tn_pred_literals_have(const tn_pred *leaf, const tn_datum *value);
 

@@ -90,20 +90,9 @@ tarn_status tn_pred_column_find(tn_arena *arena, const tn_field *fields, int32_t
 /* ------------------------------------------------------------------ errors */
 
 /* INVALID: "'text' <why> <type>". */
-static tarn_status refuse(tn_arena *arena, const tn_type *type, tn_slice text, const char *why,
-                          tarn_error *err) {
-  tn_type shown = *type;
-  shown.is_nullable = true;
-  tn_buf buf;
-  tn_buf_init(&buf, arena->mem, 4096);
-  if (tn_type_to_sql(&shown, &buf, NULL) != TARN_OK) {
-    buf.len = 0;
-  }
-  tarn_status st = tn_fail(err, TARN_E_INVALID, "'%.*s' %s%s%.*s",
-                           text.len > 200 ? 200 : (int)text.len, (const char *)text.data, why,
-                           buf.len > 0 ? " " : "", TN_SLICE_ARG(tn_buf_slice(&buf)));
-  tn_buf_reset(&buf);
-  return st;
+static tarn_status refuse(const tn_type *type, tn_slice text, const char *why, tarn_error *err) {
+  return tn_fail(err, TARN_E_INVALID, "'%.*s' %s %s", text.len > 200 ? 200 : (int)text.len,
+                 (const char *)text.data, why, tn_type_text_of(type).text);
 }
 
 /* ------------------------------------------------------------------ numbers */
@@ -154,24 +143,23 @@ static exact_result parse_exact(tn_slice text, int32_t scale, tn_i128 *out) {
   return EXACT_OK;
 }
 
-static tarn_status read_exact(tn_arena *arena, const tn_type *type, tn_slice text, tn_datum *out,
-                              tarn_error *err) {
+static tarn_status read_exact(const tn_type *type, tn_slice text, tn_datum *out, tarn_error *err) {
   tn_i128 value = 0;
   bool is_decimal = type->root == TN_DECIMAL;
   switch (parse_exact(text, is_decimal ? type->scale : 0, &value)) {
     case EXACT_NO_NUMBER:
-      return refuse(arena, type, text, "is not a number, as needed for", err);
+      return refuse(type, text, "is not a number, as needed for", err);
     case EXACT_TOO_FINE:
-      return refuse(arena, type, text, "has more digits after the point than", err);
+      return refuse(type, text, "has more digits after the point than", err);
     case EXACT_TOO_LARGE:
-      return refuse(arena, type, text, "is out of the range of", err);
+      return refuse(type, text, "is out of the range of", err);
     case EXACT_OK:
       break;
   }
   tn_i128 limit = is_decimal ? tn_power_of_ten(type->precision)
                              : (tn_i128)1 << (8 * tn_layout_width(tn_type_layout(type)) - 1);
   if (value >= limit || value < (is_decimal ? 1 - limit : -limit)) {
-    return refuse(arena, type, text, "is out of the range of", err);
+    return refuse(type, text, "is out of the range of", err);
   }
   if (is_decimal) {
     out->v.i128 = value;
@@ -184,11 +172,11 @@ static tarn_status read_exact(tn_arena *arena, const tn_type *type, tn_slice tex
 static tarn_status read_real(tn_arena *arena, const tn_type *type, const tn_zone *zone,
                              tn_slice text, tn_datum *out, tarn_error *err) {
   if (tn_datum_from_text(arena, type, text, zone, out, NULL) != TARN_OK || out->is_null) {
-    return refuse(arena, type, text, "is not a number, as needed for", err);
+    return refuse(type, text, "is not a number, as needed for", err);
   }
   tn_decimal_text number;
   if (out->v.f64 - out->v.f64 != 0 && tn_decimal_text_split(text, &number)) {
-    return refuse(arena, type, text, "is out of the range of", err);
+    return refuse(type, text, "is out of the range of", err);
   }
   return TARN_OK;
 }
@@ -307,12 +295,11 @@ static bool scan_temporal(tn_slice text, temporal *t) {
   return c.at == c.end || (t->has_date && take_offset(&c, t) && c.at == c.end);
 }
 
-static tarn_status read_timestamp(tn_arena *arena, const tn_type *type, const tn_zone *zone,
-                                  tn_slice text, const temporal *t, tn_datum *out,
-                                  tarn_error *err) {
+static tarn_status read_timestamp(const tn_type *type, const tn_zone *zone, tn_slice text,
+                                  const temporal *t, tn_datum *out, tarn_error *err) {
   bool is_local = type->root == TN_TIMESTAMP_LTZ;
   if (t->has_offset && !is_local) {
-    return refuse(arena, type, text, "has a time zone, unlike", err);
+    return refuse(type, text, "has a time zone, unlike", err);
   }
   int64_t seconds = t->days * 86400 + t->nanos / 1000000000;
   int64_t fraction = t->nanos % 1000000000;
@@ -323,7 +310,7 @@ static tarn_status read_timestamp(tn_arena *arena, const tn_type *type, const tn
   }
   int64_t ticks = tn_timestamp_ticks(type->precision);
   if (fraction % (1000000000 / ticks) != 0) {
-    return refuse(arena, type, text, "has more digits after the point than", err);
+    return refuse(type, text, "has more digits after the point than", err);
   }
   tn_i128 value = (tn_i128)seconds * ticks + fraction / (1000000000 / ticks);
   if (tn_type_layout(type) == TN_LAYOUT_I128) {
@@ -331,18 +318,18 @@ static tarn_status read_timestamp(tn_arena *arena, const tn_type *type, const tn
     return TARN_OK;
   }
   if (value < INT64_MIN || value > INT64_MAX) {
-    return refuse(arena, type, text, "is out of the range of", err);
+    return refuse(type, text, "is out of the range of", err);
   }
   out->v.i64 = (int64_t)value;
   return TARN_OK;
 }
 
-static tarn_status read_temporal(tn_arena *arena, const tn_type *type, const tn_zone *zone,
-                                 tn_slice text, tn_datum *out, tarn_error *err) {
+static tarn_status read_temporal(const tn_type *type, const tn_zone *zone, tn_slice text,
+                                 tn_datum *out, tarn_error *err) {
   temporal t;
   bool is_time = type->root == TN_TIME;
   if (!scan_temporal(text, &t) || t.has_date == is_time) {
-    return refuse(arena, type, text,
+    return refuse(type, text,
                   is_time ? "is not a time such as 12:34:56.789, as needed for"
                   : type->root == TN_DATE
                       ? "is not a date such as 2024-02-29, as needed for"
@@ -351,19 +338,19 @@ static tarn_status read_temporal(tn_arena *arena, const tn_type *type, const tn_
   }
   if (is_time) {
     if (t.nanos % 1000000 != 0) {
-      return refuse(arena, type, text, "has more digits after the point than", err);
+      return refuse(type, text, "has more digits after the point than", err);
     }
     out->v.i64 = t.nanos / 1000000;
     return TARN_OK;
   }
   if (type->root != TN_DATE) {
-    return read_timestamp(arena, type, zone, text, &t, out, err);
+    return read_timestamp(type, zone, text, &t, out, err);
   }
   if (t.nanos != 0 || t.has_offset) {
-    return refuse(arena, type, text, "has a time of day, unlike", err);
+    return refuse(type, text, "has a time of day, unlike", err);
   }
   if (t.days < INT32_MIN || t.days > INT32_MAX) {
-    return refuse(arena, type, text, "is out of the range of", err);
+    return refuse(type, text, "is out of the range of", err);
   }
   out->v.i64 = t.days;
   return TARN_OK;
@@ -384,7 +371,7 @@ static tarn_status read_hex(tn_arena *arena, const tn_type *type, tn_slice text,
     bytes[i / 2] = (uint8_t)(high * 16 + low);
   }
   if (!is_hex) {
-    return refuse(arena, type, text, "is not a row of hexadecimal bytes, as needed for", err);
+    return refuse(type, text, "is not a row of hexadecimal bytes, as needed for", err);
   }
   out->v.bytes = tn_slice_of(bytes, text.len / 2);
   return TARN_OK;
@@ -395,7 +382,7 @@ tarn_status tn_pred_literal_text(tn_arena *arena, const tn_type *type, const tn_
   memset(out, 0, sizeof(*out));
   bool takes_numbers = type->root >= TN_TINYINT && type->root <= TN_DECIMAL;
   if (is_number && !takes_numbers) {
-    return refuse(arena, type, text, "is a number, but the column is", err);
+    return refuse(type, text, "is a number, but the column is", err);
   }
   switch (type->root) {
     case TN_TINYINT:
@@ -403,20 +390,20 @@ tarn_status tn_pred_literal_text(tn_arena *arena, const tn_type *type, const tn_
     case TN_INT:
     case TN_BIGINT:
     case TN_DECIMAL:
-      return read_exact(arena, type, text, out, err);
+      return read_exact(type, text, out, err);
     case TN_FLOAT:
     case TN_DOUBLE:
       return read_real(arena, type, zone, text, out, err);
     case TN_BOOLEAN:
       if (tn_datum_from_text(arena, type, text, zone, out, NULL) != TARN_OK) {
-        return refuse(arena, type, text, "is neither true nor false, as needed for", err);
+        return refuse(type, text, "is neither true nor false, as needed for", err);
       }
       return TARN_OK;
     case TN_DATE:
     case TN_TIME:
     case TN_TIMESTAMP:
     case TN_TIMESTAMP_LTZ:
-      return read_temporal(arena, type, zone, text, out, err);
+      return read_temporal(type, zone, text, out, err);
     case TN_CHAR:
     case TN_VARCHAR:
       return tn_arena_slice(arena, text, &out->v.bytes) ? TARN_OK : tn_oom(err);
@@ -425,7 +412,7 @@ tarn_status tn_pred_literal_text(tn_arena *arena, const tn_type *type, const tn_
     case TN_BLOB:
       return read_hex(arena, type, text, out, err);
     default:
-      return refuse(arena, type, text, "cannot be compared with", err);
+      return refuse(type, text, "cannot be compared with", err);
   }
 }
 
@@ -433,17 +420,16 @@ tarn_status tn_pred_literal_bytes(tn_arena *arena, const tn_type *type, tn_slice
                                   tn_datum *out, tarn_error *err) {
   memset(out, 0, sizeof(*out));
   if (!tn_type_is_bytes(type)) {
-    return refuse(arena, type, tn_slice_text("X'...'"), "is binary, but the column is", err);
+    return refuse(type, tn_slice_text("X'...'"), "is binary, but the column is", err);
   }
   return tn_arena_slice(arena, bytes, &out->v.bytes) ? TARN_OK : tn_oom(err);
 }
 
-tarn_status tn_pred_literal_bool(tn_arena *arena, const tn_type *type, bool value, tn_datum *out,
-                                 tarn_error *err) {
+tarn_status tn_pred_literal_bool(const tn_type *type, bool value, tn_datum *out, tarn_error *err) {
   memset(out, 0, sizeof(*out));
   if (type->root != TN_BOOLEAN) {
-    return refuse(arena, type, tn_slice_text(value ? "TRUE" : "FALSE"),
-                  "is a boolean, but the column is", err);
+    return refuse(type, tn_slice_text(value ? "TRUE" : "FALSE"), "is a boolean, but the column is",
+                  err);
   }
   out->v.boolean = value;
   return TARN_OK;

@@ -289,7 +289,7 @@ static tarn_status convert_literal(parser *p, const tn_pred_column *column, tn_d
       return tn_pred_literal_bytes(p->arena, type, out->v.bytes, out, why);
     }
     default:
-      return tn_pred_literal_bool(p->arena, type, is_keyword(p, "TRUE"), out, why);
+      return tn_pred_literal_bool(type, is_keyword(p, "TRUE"), out, why);
   }
 }
 
@@ -330,17 +330,8 @@ static tarn_status parse_in(parser *p, const tn_pred_column *column, tn_datum **
   size_t capacity = 0, n = 0;
   TN_TRY(need_symbol(p, "(", "( behind IN"));
   for (;;) {
-    if (n == capacity) {
-      size_t larger = capacity == 0 ? 8 : 2 * capacity;
-      tn_datum *grown = larger > INT32_MAX ? NULL : tn_pred_alloc_datums(p->arena, larger);
-      if (grown == NULL) {
-        return tn_oom(p->err);
-      }
-      if (n > 0) {
-        memcpy(grown, array, n * sizeof(*array));
-      }
-      array = grown;
-      capacity = larger;
+    if (!tn_arena_grow(p->arena, (void **)&array, &capacity, n, sizeof(*array)) || n == INT32_MAX) {
+      return tn_oom(p->err);
     }
     TN_TRY(parse_literal(p, column, &array[n++]));
     if (!is_symbol(p, ",")) {

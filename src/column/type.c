@@ -273,6 +273,21 @@ tarn_status tn_type_from_json(tn_arena *arena, const tn_json *json, const char *
   return parse_json_type(&p, json, 1, out, err);
 }
 
+/* ------------------------------------------------------------------ messages */
+
+tn_type_text tn_type_text_of(const tn_type *type) {
+  static const char dots[] = "...";
+  tn_type_text out;
+  tn_type shown = *type;
+  tn_buf buf;
+  bool is_whole;
+  shown.is_nullable = true;
+  tn_buf_over(&buf, out.text, sizeof(out.text) - sizeof(dots));
+  is_whole = tn_type_to_sql(&shown, &buf, NULL) == TARN_OK;
+  memcpy(out.text + buf.len, is_whole ? "" : dots, is_whole ? 1 : sizeof(dots));
+  return out;
+}
+
 /* ------------------------------------------------------------------ writing JSON */
 
 static tarn_status quote_member(tn_buf *out, const char *before, const char *text,

@@ -119,6 +119,12 @@ TN_CHECKED tarn_status tn_type_from_sql(tn_arena *arena, const char *text, int32
                                         tn_type *out, tarn_error *err);
 /* Append the SQL form: "STRING", "ARRAY<INT NOT NULL>", "ROW<`a` INT>", " NOT NULL" at the end. */
 TN_CHECKED tarn_status tn_type_to_sql(const tn_type *type, tn_buf *out, tarn_error *err);
+/* The SQL form for a message, without NOT NULL of the type itself; a long one is cut.
+ * tn_fail(err, ..., "%s", tn_type_text_of(type).text) */
+typedef struct tn_type_text {
+  char text[256];
+} tn_type_text;
+tn_type_text tn_type_text_of(const tn_type *type);
 /* Append the JSON form that Java writes (compact). */
 TN_CHECKED tarn_status tn_type_to_json(const tn_type *type, tn_buf *out, tarn_error *err);
 

@@ -155,6 +155,21 @@ fail:
   return st;
 }
 
+void tn_vec_retype(tn_vec *vec, const tn_type *type) {
+  vec->type = type;
+  if (vec->encoding == TN_VEC_CONST) {
+    tn_vec_retype(vec->constant, type);
+    return;
+  }
+  for (int32_t i = 0; i < vec->n_children; i++) {
+    /* The entries of a map carry the map's own type, their children those of key and value. */
+    bool is_entries = vec->layout == TN_LAYOUT_LIST && type->root != TN_ARRAY;
+    if (type->root != TN_VARIANT) {
+      tn_vec_retype(&vec->children[i], is_entries ? type : &type->fields[i].type);
+    }
+  }
+}
+
 /* ------------------------------------------------------------------ buffers */
 
 tarn_status tn_vec_alloc(tarn_env *env, tn_vec *vec, int64_t length, size_t n_bytes,

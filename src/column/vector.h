@@ -92,6 +92,8 @@ void tn_vec_reset(tarn_env *env, tn_vec *vec);
 void tn_vec_move(tn_vec *to, tn_vec *from);
 /* A second reference to the same content (buffers are retained, children copied likewise). */
 TN_CHECKED tarn_status tn_vec_share(tarn_env *env, const tn_vec *from, tn_vec *to, tarn_error *err);
+/* Let a vector and its children have another type of the same values, which outlives it. */
+void tn_vec_retype(tn_vec *vec, const tn_type *type);
 
 /* Give an initialised vector fresh buffers for `length` rows, flat: values (fixed layouts, BIT),
  * offsets (BYTES, LIST; offsets[0] = 0). No valid bitmap. BYTES also get `n_bytes` of value space.

@@ -5,36 +5,6 @@
 
 /* ------------------------------------------------------------------ types */
 
-bool tn_type_same_values(const tn_type *file, const tn_type *wanted) {
-  if (file->root != wanted->root || file->length != wanted->length ||
-      file->precision != wanted->precision || file->scale != wanted->scale ||
-      file->n_fields != wanted->n_fields) {
-    return false;
-  }
-  for (int32_t i = 0; i < file->n_fields; i++) {
-    if ((file->root == TN_ROW && file->fields[i].id != wanted->fields[i].id) ||
-        !tn_type_same_values(&file->fields[i].type, &wanted->fields[i].type)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void tn_vec_retype(tn_vec *vec, const tn_type *type) {
-  vec->type = type;
-  if (vec->encoding == TN_VEC_CONST) {
-    tn_vec_retype(vec->constant, type);
-    return;
-  }
-  for (int32_t i = 0; i < vec->n_children; i++) {
-    /* The entries of a map carry the map's own type, their children those of key and value. */
-    bool is_entries = vec->layout == TN_LAYOUT_LIST && type->root != TN_ARRAY;
-    if (type->root != TN_VARIANT) {
-      tn_vec_retype(&vec->children[i], is_entries ? type : &type->fields[i].type);
-    }
-  }
-}
-
 static tarn_status prune_fields(tn_arena *arena, const tn_type *file, const tn_type *wanted,
                                 tn_type *out, tarn_error *err);
 
@@ -152,7 +122,7 @@ static tarn_status map_column(tn_arena *arena, const tn_table *table, const tn_s
   *physical = file_schema->fields[at];
   TN_TRY(prune_type(arena, &file_schema->fields[at].type, &wanted->type, &physical->type, err));
   *place = (tn_column_place){TN_FROM_FILE, map->n_physical++,
-                             !tn_type_same_values(&physical->type, &wanted->type)};
+                             !tn_type_equal(&physical->type, &wanted->type, false)};
   return TARN_OK;
 }
 

@@ -58,7 +58,4 @@ struct tn_data_shape {
 TN_CHECKED tarn_status tn_data_shape_maps(tn_data_shape *shape, int64_t schema_id,
                                           const tn_shape_maps **out, tarn_error *err);
 
-/* Is a value of `file` a value of `wanted` as it lies, names aside? */
-bool tn_type_same_values(const tn_type *file, const tn_type *wanted);
-
 #endif

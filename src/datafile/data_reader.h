@@ -69,8 +69,6 @@ TN_CHECKED tarn_status tn_data_reader_next(tn_data_reader *reader, int64_t max_r
                                            tn_batch *first, const uint8_t **alive, tarn_error *err);
 /* The rest columns of the rows that next() gave. At most once a next(). `rest` likewise. */
 TN_CHECKED tarn_status tn_data_reader_rest(tn_data_reader *reader, tn_batch *rest, tarn_error *err);
-/* Let a vector (and its children) have another type of the same values, which outlives it. */
-void tn_vec_retype(tn_vec *vec, const tn_type *type);
 /* Rows of the file that statistics, selection and deletions left to be read. */
 int64_t tn_data_reader_selected_rows(const tn_data_reader *reader);
 

@@ -3,8 +3,8 @@
 
 #include "base/checked.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "model/partition.h"
-#include "plan/sort.h"
 
 /* Groups by (partition index, bucket); open addressing, a power of two of slots. */
 typedef struct group_table {

@@ -2,7 +2,7 @@
 #include "plan/packing.h"
 
 #include "base/checked.h"
-#include "plan/sort.h"
+#include "base/sort.h"
 
 /* What is packed: a run of files that stay together. */
 typedef struct pack_item {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/sort.h"
+#include "base/sort.h"
 
 typedef struct keyed_file {
   int32_t index;

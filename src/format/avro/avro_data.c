@@ -86,15 +86,8 @@ typedef struct compiler {
 static tarn_status emit_value(compiler *c, const tn_avro_node *node, tn_avro_column *col);
 
 static tarn_status misfit(compiler *c, const tn_avro_node *node, const tn_avro_column *col) {
-  tn_buf text;
-  tarn_status st;
-  tn_buf_init(&text, &c->reader->base.env->mem, 4096);
-  st = tn_type_to_sql(col->type, &text, NULL);
-  st = tn_fail(c->err, TARN_E_CORRUPT, "%s: column %s of type %.*s has the Avro type %s", c->path,
-               col->name, st == TARN_OK ? (int)text.len : 0, (const char *)text.data,
-               tn_avro_kind_name(node->kind));
-  tn_buf_reset(&text);
-  return st;
+  return tn_fail(c->err, TARN_E_CORRUPT, "%s: column %s of type %s has the Avro type %s", c->path,
+                 col->name, tn_type_text_of(col->type).text, tn_avro_kind_name(node->kind));
 }
 
 /* Ticks a second of a timestamp as the file has it; without a logical type as the column has it. */

@@ -37,7 +37,7 @@ static tarn_status bind(binder *b, const tn_pq_node *node, const tn_type *type, 
                         tn_pq_column *out);
 
 static tarn_status mismatch(const binder *b, const tn_pq_node *node, const tn_type *type) {
-  return tn_pq_type_mismatch(&b->file->base.env->mem, node, type, path_of(b), b->name, b->err);
+  return tn_pq_type_mismatch(node, type, path_of(b), b->name, b->err);
 }
 
 /* Children are bound; the group's shape comes from the first that has a leaf. */

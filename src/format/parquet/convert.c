@@ -377,25 +377,16 @@ static bool bind_by_root(const tn_pq_element *e, const tn_type *type, tn_pq_conv
   }
 }
 
-tarn_status tn_pq_type_mismatch(tn_mem *mem, const tn_pq_node *node, const tn_type *type,
-                                const char *path, const char *column, tarn_error *err) {
+tarn_status tn_pq_type_mismatch(const tn_pq_node *node, const tn_type *type, const char *path,
+                                const char *column, tarn_error *err) {
   char stored[128];
-  tn_buf wanted;
-  tarn_status st;
   tn_pq_element_text(node->element, stored, sizeof(stored));
-  tn_buf_init(&wanted, mem, 4096);
-  if (tn_type_to_sql(type, &wanted, NULL) != TARN_OK) {
-    wanted.len = 0;  // a message without the type is better than none
-  }
-  st = tn_fail(err, TARN_E_CORRUPT, "%s: column `%s` is stored as %s, which cannot be read as %.*s",
-               path, column, stored, TN_SLICE_ARG(tn_buf_slice(&wanted)));
-  tn_buf_reset(&wanted);
-  return st;
+  return tn_fail(err, TARN_E_CORRUPT, "%s: column `%s` is stored as %s, which cannot be read as %s",
+                 path, column, stored, tn_type_text_of(type).text);
 }
 
-tarn_status tn_pq_convert_bind(tn_mem *mem, const tn_pq_node *leaf, const tn_type *type,
-                               const char *path, const char *column, tn_pq_convert *out,
-                               tarn_error *err) {
+tarn_status tn_pq_convert_bind(const tn_pq_node *leaf, const tn_type *type, const char *path,
+                               const char *column, tn_pq_convert *out, tarn_error *err) {
   static const uint32_t widths[TN_PQ_N_PHYSICAL] = {0, 4, 8, 12, 4, 8, 0, 0};
   const tn_pq_element *e = leaf->element;
   memset(out, 0, sizeof(*out));
@@ -407,7 +398,7 @@ tarn_status tn_pq_convert_bind(tn_mem *mem, const tn_pq_node *leaf, const tn_typ
   out->out_width = (uint32_t)tn_layout_width(out->layout);
   out->factor = 1;
   if (leaf->kind != TN_PQ_NODE_LEAF || !bind_by_root(e, type, out)) {
-    return tn_pq_type_mismatch(mem, leaf, type, path, column, err);
+    return tn_pq_type_mismatch(leaf, type, path, column, err);
   }
   return TARN_OK;
 }

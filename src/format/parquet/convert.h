@@ -40,8 +40,8 @@ struct tn_pq_convert {
   tn_i128 limit;                     /* decimals: least magnitude that does not fit; 0: all fit */
 };
 
-/* mem is for messages. Errors: CORRUPT naming the column and both types; UNSUPPORTED (VECTOR). */
-TN_CHECKED tarn_status tn_pq_convert_bind(tn_mem *mem, const tn_pq_node *leaf, const tn_type *type,
+/* Errors: CORRUPT naming the column and both types; UNSUPPORTED (VECTOR). */
+TN_CHECKED tarn_status tn_pq_convert_bind(const tn_pq_node *leaf, const tn_type *type,
                                           const char *path, const char *column, tn_pq_convert *out,
                                           tarn_error *err);
 
@@ -49,7 +49,7 @@ TN_CHECKED tarn_status tn_pq_convert_bind(tn_mem *mem, const tn_pq_node *leaf, c
 TN_CHECKED bool tn_pq_convert_datum(const tn_pq_convert *c, tn_slice raw, tn_datum *out);
 
 /* The message for a pair that cannot be right. */
-tarn_status tn_pq_type_mismatch(tn_mem *mem, const tn_pq_node *node, const tn_type *type,
-                                const char *path, const char *column, tarn_error *err);
+tarn_status tn_pq_type_mismatch(const tn_pq_node *node, const tn_type *type, const char *path,
+                                const char *column, tarn_error *err);
 
 #endif

@@ -84,16 +84,8 @@ static tarn_status too_few(const tn_pq_pages *where, tarn_error *err) {
 }
 
 static tarn_status misfit(const tn_pq_dense *d, const tn_pq_pages *where, tarn_error *err) {
-  tn_buf text;
-  tarn_status st;
-  tn_buf_init(&text, &d->env->mem, 4096);
-  if (tn_type_to_sql(d->type, &text, NULL) != TARN_OK) {
-    text.len = 0;
-  }
-  st = tn_pq_pages_fail(where, err, "a value does not fit the type %.*s",
-                        TN_SLICE_ARG(tn_buf_slice(&text)));
-  tn_buf_reset(&text);
-  return st;
+  return tn_pq_pages_fail(where, err, "a value does not fit the type %s",
+                          tn_type_text_of(d->type).text);
 }
 
 /* Codes must lie within the dictionary. */

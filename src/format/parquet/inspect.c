@@ -151,8 +151,7 @@ static void bounds(writer *w, int32_t leaf, const tn_pq_stats *stats) {
       continue;
     }
     if ((stats->has_bounds || stats->has_old_bounds) &&
-        tn_pq_convert_bind(&w->file->base.env->mem, node, type, "", "", &convert, NULL) ==
-            TARN_OK &&
+        tn_pq_convert_bind(node, type, "", "", &convert, NULL) == TARN_OK &&
         tn_pq_convert_datum(&convert, stats->has_bounds ? stats->min : stats->old_min, &min) &&
         tn_pq_convert_datum(&convert, stats->has_bounds ? stats->max : stats->old_max, &max)) {
       bound(w, ", \"min\": ", type, &min);

@@ -24,7 +24,7 @@ tarn_status tn_pq_leaf_init(tn_pq_leaf *leaf, tarn_env *env, const tn_pq_node *n
   tn_pq_values_init(&leaf->values, &env->mem);
   tn_pq_dense_init(&leaf->dense, env, type, &leaf->convert);
   if (type != NULL) {
-    TN_TRY(tn_pq_convert_bind(&env->mem, node, type, path, column, &leaf->convert, err));
+    TN_TRY(tn_pq_convert_bind(node, type, path, column, &leaf->convert, err));
   }
   if (node->rep_slot > 0) {
     leaf->block_def = tn_alloc(&env->mem, 2 * TN_PQ_BLOCK);

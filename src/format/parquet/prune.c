@@ -59,8 +59,7 @@ static resolution resolve(const pruner *p, const tn_pred *leaf, tn_pq_stat_colum
     return COLUMN_MISSING;
   }
   if (out->node->kind != TN_PQ_NODE_LEAF ||
-      tn_pq_convert_bind(&p->file->base.env->mem, out->node, out->type, "", "", &out->convert,
-                         NULL) != TARN_OK) {
+      tn_pq_convert_bind(out->node, out->type, "", "", &out->convert, NULL) != TARN_OK) {
     return COLUMN_UNKNOWN;  // reading it tells what is wrong
   }
   out->order =

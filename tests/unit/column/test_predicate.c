@@ -102,7 +102,7 @@ static void leaf__sorts_the_literals_of_in(void **state) {
   assert_int_equal(in->literals[1].v.i64, 0);
   assert_int_equal(in->literals[2].v.i64, 5);
   enum { MANY = 10007 };
-  tn_datum *many = tn_pred_alloc_datums(&p.t.arena, MANY);
+  tn_datum *many = tn_arena_calloc(&p.t.arena, MANY, sizeof(tn_datum));
   for (int64_t i = 0; i < MANY; i++) {
     many[i].v.i64 = i * 7919 % MANY;
   }

@@ -184,7 +184,7 @@ static void filter__finds_the_literals_of_a_long_list(void **state) {
   (void)state;
   predicate_test_begin(&p);
   const tn_field *field = field_named(&p, "l");
-  tn_datum *literals = tn_pred_alloc_datums(&p.t.arena, N_LITERALS);
+  tn_datum *literals = tn_arena_calloc(&p.t.arena, N_LITERALS, sizeof(tn_datum));
   tn_vec vec;
   memset(&vec, 0, sizeof(vec));
   assert_non_null(literals);

@@ -290,10 +290,9 @@ static void literals__of_the_api(void **state) {
                    TARN_OK);
   assert_int_equal(out.v.bytes.len, 2);
   assert_int_equal(tn_pred_literal_bytes(arena, i, tn_slice_text("x"), &out, &err), TARN_E_INVALID);
-  assert_int_equal(tn_pred_literal_bool(arena, &field_named(&p, "bo")->type, true, &out, &err),
-                   TARN_OK);
+  assert_int_equal(tn_pred_literal_bool(&field_named(&p, "bo")->type, true, &out, &err), TARN_OK);
   assert_true(out.v.boolean);
-  assert_int_equal(tn_pred_literal_bool(arena, bin, true, &out, &err), TARN_E_INVALID);
+  assert_int_equal(tn_pred_literal_bool(bin, true, &out, &err), TARN_E_INVALID);
   assert_int_equal(tn_pred_literal_text(arena, &field_named(&p, "arr")->type, NULL,
                                         tn_slice_text("1"), false, &out, &err),
                    TARN_E_INVALID);

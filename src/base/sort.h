@@ -1,6 +1,6 @@
 /* sort.h - a stable sort of pointers, as List.sort is: equal items keep their order. */
-#ifndef TN_PLAN_SORT_H
-#define TN_PLAN_SORT_H
+#ifndef TN_BASE_SORT_H
+#define TN_BASE_SORT_H
 
 #include <stdint.h>
 #include <string.h>
