@@ -163,3 +163,15 @@ int tn_datum_compare_key(const tn_type *type, const tn_datum *a, const tn_datum 
       return (a->v.i64 > b->v.i64) - (a->v.i64 < b->v.i64);
   }
 }
+
+int tn_datum_compare_keys(const tn_field *fields, const int32_t *columns, int32_t n,
+                          const tn_datum *a, const tn_datum *b) {
+  int order = 0;
+  for (int32_t i = 0; i < n && order == 0; i++) {
+    order = (int)b[i].is_null - (int)a[i].is_null;
+    if (order == 0 && !a[i].is_null) {
+      order = tn_datum_compare_key(&fields[columns[i]].type, &a[i], &b[i]);
+    }
+  }
+  return order;
+}

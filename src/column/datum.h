@@ -35,6 +35,9 @@ int tn_datum_compare(const tn_type *type, const tn_datum *a, const tn_datum *b);
 /* The order of keys in LSM files and of partitions (spec: rows, 5): as above, but BINARY by
  * unsigned bytes. FLOAT and DOUBLE by the order of Java 2.x (docs/decisions/java-deviations.md). */
 int tn_datum_compare_key(const tn_type *type, const tn_datum *a, const tn_datum *b);
+/* Keys: a value for each of fields[columns[0 .. n)], column after column; nulls first. */
+int tn_datum_compare_keys(const tn_field *fields, const int32_t *columns, int32_t n,
+                          const tn_datum *a, const tn_datum *b);
 
 /* ------------------------------------------------------------------ text forms */
 

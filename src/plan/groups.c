@@ -100,21 +100,11 @@ typedef struct partition_values {
   uint32_t index;
 } partition_values;
 
-/* Nulls first, then by value, column after column. */
 static int compare_partitions(void *ctx, const void *a, const void *b) {
   const tn_schema *schema = ctx;
-  const partition_values *x = a, *y = b;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    const tn_datum *v = &x->values[i], *w = &y->values[i];
-    int c = (int)w->is_null - (int)v->is_null;
-    if (c == 0 && !v->is_null) {
-      c = tn_datum_compare_key(&schema->fields[schema->partition_columns[i]].type, v, w);
-    }
-    if (c != 0) {
-      return c;
-    }
-  }
-  return 0;
+  return tn_datum_compare_keys(schema->fields, schema->partition_columns, schema->n_partition_keys,
+                               ((const partition_values *)a)->values,
+                               ((const partition_values *)b)->values);
 }
 
 /* rank[index of a partition] = its place. */

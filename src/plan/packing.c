@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/sort.h"
+#include "plan/intervals.h"
 
 /* What is packed: a run of files that stay together. */
 typedef struct pack_item {
@@ -102,167 +103,60 @@ static tarn_status pack_append(const tn_table *table, tn_file_group *group, tn_a
 
 /* ------------------------------------------------------------------ sections */
 
-/* A file with its key range. */
-typedef struct keyed_file {
-  const tn_scan_entry *entry;
-  const tn_datum *min, *max;
-  struct keyed_file *next; /* of its sorted run */
-} keyed_file;
-
-/* Files of ascending, disjoint key ranges. */
-typedef struct sorted_run {
-  keyed_file *first, *last;
-} sorted_run;
-
-static int compare_keys(const tn_schema *schema, const tn_datum *a, const tn_datum *b) {
-  for (int32_t i = 0; i < schema->n_key_columns; i++) {
-    int c = (int)b[i].is_null - (int)a[i].is_null;
-    if (c == 0 && !a[i].is_null) {
-      c = tn_datum_compare_key(&schema->fields[schema->key_columns[i]].type, &a[i], &b[i]);
-    }
-    if (c != 0) {
-      return c;
-    }
-  }
-  return 0;
-}
-
-static int by_key_range(void *ctx, const void *a, const void *b) {
-  const keyed_file *x = a, *y = b;
-  int c = compare_keys(ctx, x->min, y->min);
-  return c != 0 ? c : compare_keys(ctx, x->max, y->max);
-}
-
-static tarn_status decode_key(const tn_schema *schema, tn_slice bytes, const tn_scan_entry *entry,
-                              tn_datum *out, tarn_error *err) {
-  tn_binary_row row;
-  TN_TRY(tn_binary_row_decode(bytes, "key of a data file", &row, err));
-  if (row.arity != schema->n_key_columns) {
-    return tn_fail(err, TARN_E_CORRUPT, "data file %.*s: a key of %d columns, expected %d",
-                   (int)entry->file_name_len, (const char *)entry->file_name, (int)row.arity,
-                   (int)schema->n_key_columns);
-  }
-  for (int32_t i = 0; i < schema->n_key_columns; i++) {
-    TN_TRY(tn_binary_row_get(&row, i, &schema->fields[schema->key_columns[i]].type, &out[i], err));
-  }
-  return TARN_OK;
-}
-
-static tarn_status key_files(const tn_schema *schema, const tn_file_group *group, tn_arena *arena,
-                             keyed_file ***out, tarn_error *err) {
+static tarn_status key_ranges(const tn_schema *schema, const tn_file_group *group, tn_arena *arena,
+                              tn_interval **out, tarn_error *err) {
   size_t n = (size_t)group->n_files, width = (size_t)schema->n_key_columns, n_datums;
-  keyed_file *files = tn_arena_calloc(arena, n + 1, sizeof(*files));
-  keyed_file **order = tn_arena_calloc(arena, n + 1, sizeof(*order));
+  tn_interval *files = tn_arena_calloc(arena, n + 1, sizeof(*files));
   tn_datum *datums = tn_mul_size(n, 2 * width, &n_datums)
                          ? tn_arena_calloc(arena, n_datums, sizeof(*datums))
                          : NULL;
-  if (files == NULL || order == NULL || datums == NULL) {
+  if (files == NULL || datums == NULL) {
     return tn_oom(err);
   }
   for (size_t i = 0; i < n; i++) {
     const tn_scan_entry *e = group->files[i];
     tn_datum *min = datums + 2 * width * i, *max = min + width;
-    TN_TRY(decode_key(schema, tn_slice_of(e->min_key, e->min_key_len), e, min, err));
-    TN_TRY(decode_key(schema, tn_slice_of(e->max_key, e->max_key_len), e, max, err));
-    files[i] = (keyed_file){e, min, max, NULL};
-    order[i] = &files[i];
+    tarn_status st = tn_interval_key(schema, tn_slice_of(e->min_key, e->min_key_len), min, err);
+    if (st == TARN_OK) {
+      st = tn_interval_key(schema, tn_slice_of(e->max_key, e->max_key_len), max, err);
+    }
+    if (st != TARN_OK) {
+      return tn_error_context(err, st, "data file %.*s", (int)e->file_name_len,
+                              (const char *)e->file_name);
+    }
+    files[i] = (tn_interval){min, max, (int64_t)i, NULL};
   }
-  *out = order;
+  *out = files;
   return TARN_OK;
 }
 
-/* A binary heap of runs by the greatest key of each; steps as java.util.PriorityQueue takes them,
- * so that runs come out in the same order. */
-static void heap_offer(const tn_schema *schema, sorted_run **heap, int64_t n, sorted_run *run) {
-  int64_t k = n;
-  while (k > 0) {
-    int64_t parent = (k - 1) / 2;
-    if (compare_keys(schema, run->last->max, heap[parent]->last->max) >= 0) {
-      break;
-    }
-    heap[k] = heap[parent];
-    k = parent;
-  }
-  heap[k] = run;
-}
-
-static sorted_run *heap_poll(const tn_schema *schema, sorted_run **heap, int64_t n) {
-  sorted_run *top = heap[0], *last = heap[n - 1];
-  int64_t k = 0, size = n - 1;
-  while (k < size / 2) {
-    int64_t child = 2 * k + 1;
-    if (child + 1 < size &&
-        compare_keys(schema, heap[child]->last->max, heap[child + 1]->last->max) > 0) {
-      child++;
-    }
-    if (compare_keys(schema, last->last->max, heap[child]->last->max) <= 0) {
-      break;
-    }
-    heap[k] = heap[child];
-    k = child;
-  }
-  heap[k] = last;
-  return top;
-}
-
-/* The files of one section, sorted run after sorted run, into `out`. */
-static void lay_out_section(const tn_schema *schema, keyed_file **files, int64_t n,
-                            sorted_run *runs, sorted_run **heap, const tn_scan_entry **out) {
-  int64_t n_runs = 0, n_heap = 0;
-  for (int64_t i = 0; i < n; i++) {
-    keyed_file *file = files[i];
-    sorted_run *top = n_heap > 0 ? heap_poll(schema, heap, n_heap) : NULL;
-    if (top != NULL) {
-      n_heap--;
-    }
-    if (top != NULL && compare_keys(schema, file->min, top->last->max) > 0) {
-      top->last->next = file;
-      top->last = file;
-    } else {
-      runs[n_runs] = (sorted_run){file, file};
-      heap_offer(schema, heap, n_heap++, &runs[n_runs++]);
-    }
-    if (top != NULL) {
-      heap_offer(schema, heap, n_heap++, top);
-    }
-  }
-  for (int64_t r = 0; r < n_heap; r++) {
-    for (const keyed_file *f = heap[r]->first; f != NULL; f = f->next) {
-      *out++ = f->entry;
-    }
-  }
-}
-
+/* Files section after section, in each run after run; a section stays together. */
 static tarn_status pack_sections(const tn_table *table, tn_file_group *group, tn_arena *arena,
                                  tn_packs *out, tarn_error *err) {
-  tn_schema *schema = table->schema;
   size_t n = (size_t)group->n_files;
-  keyed_file **files = NULL;
-  pack_item *items = tn_arena_alloc(arena, (n + 1) * sizeof(*items));
-  sorted_run *runs = tn_arena_alloc(arena, (n + 1) * sizeof(*runs));
-  sorted_run **heap = tn_arena_alloc(arena, (n + 1) * sizeof(*heap));
-  const void **scratch = tn_arena_alloc(arena, (n + 1) * sizeof(*scratch));
-  int64_t n_items = 0, begin = 0, size = 0;
-  const tn_datum *bound = NULL;
-  if (items == NULL || runs == NULL || heap == NULL || scratch == NULL) {
+  const tn_scan_entry **before = tn_arena_memdup(arena, group->files, n * sizeof(*before));
+  pack_item *items;
+  tn_interval *files;
+  tn_interval_section *sections;
+  int64_t n_items, at = 0;
+  if (before == NULL) {
     return tn_oom(err);
   }
-  TN_TRY(key_files(schema, group, arena, &files, err));
-  tn_sort_stable((const void **)files, scratch, (int64_t)n, by_key_range, schema);
-  for (int64_t i = 0; i <= (int64_t)n; i++) {
-    if (i > begin && (i == (int64_t)n || compare_keys(schema, files[i]->min, bound) > 0)) {
-      items[n_items++] = (pack_item){begin, i, at_least(size, table->facts.split_open_cost_bytes)};
-      lay_out_section(schema, files + begin, i - begin, runs, heap, group->files + begin);
-      begin = i;
-      size = 0;
-      bound = NULL;
-    }
-    if (i < (int64_t)n) {
-      size = add_capped(size, files[i]->entry->file_size);
-      if (bound == NULL || compare_keys(schema, files[i]->max, bound) > 0) {
-        bound = files[i]->max;
+  TN_TRY(key_ranges(table->schema, group, arena, &files, err));
+  TN_TRY(tn_intervals_arrange(arena, table->schema, files, (int64_t)n, &sections, &n_items, err));
+  items = tn_arena_alloc(arena, ((size_t)n_items + 1) * sizeof(*items));
+  if (items == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < n_items; i++) {
+    int64_t begin = at, size = 0;
+    for (int64_t r = 0; r < sections[i].n_runs; r++) {
+      for (const tn_interval *f = sections[i].runs[r]; f != NULL; f = f->next) {
+        group->files[at++] = before[f->file];
+        size = add_capped(size, before[f->file]->file_size);
       }
     }
+    items[i] = (pack_item){begin, at, at_least(size, table->facts.split_open_cost_bytes)};
   }
   TN_TRY(pack_ordered(table, group->files, items, n_items, arena, out, err));
   for (int32_t i = 0; i < out->count; i++) {

@@ -1,14 +1,4 @@
-/* sections.h - the files of a split as sections of sorted runs. Internal.
- *
- *   keys     0 ......................................... 100
- *   section  |--- f1 ---||-- f2 --|     |- f5 -| |-- f6 --|
- *               |---- f3 ----|             |---- f7 -----|
- *   runs     {f1, f2} {f3}              {f5, f6} {f7}
- *
- * A section holds files whose key ranges hang together; keys of different sections differ. Within a
- * run key ranges are disjoint and ascending.
- * Rule: org.apache.paimon.mergetree.compact.IntervalPartition; spec: scan-plan, 8.
- */
+/* sections.h - the files of a split as sections of sorted runs (plan/intervals.h). Internal. */
 #ifndef TN_READ_SECTIONS_H
 #define TN_READ_SECTIONS_H
 
