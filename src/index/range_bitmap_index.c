@@ -94,8 +94,9 @@ static tarn_status take_heads(tn_payload *p, range_state *s, tarn_error *err) {
     return tn_payload_corrupt(p, err, "%lu values in %lu rows", (unsigned long)s->n_values,
                               (unsigned long)s->n_rows);
   }
-  if (p->type == NULL && c.end - c.at >= 4) { /* step over the values, which are of any size */
-    TN_TRY(tn_cursor_take(&c, c.end - c.at - 4, &length, err));
+  if (p->type == NULL) { /* step over the values, whose sizes are not known */
+    size_t left = c.end - c.at;
+    TN_TRY(tn_cursor_take(&c, left > 4 ? left - 4 : 0, &length, err));
   } else if (s->n_values > 0) {
     TN_TRY(tn_cursor_key(&c, &s->least, err));
     TN_TRY(tn_cursor_key(&c, &s->greatest, err));
