@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "column/pieces.h"
 #include "datafile/column_map.h"
 #include "datafile/index_filter.h"
 #include "model/partition.h"
@@ -405,73 +406,12 @@ static tarn_status next_rows(tn_data_reader *r, int64_t max_rows, tn_batch *firs
 
 /* ------------------------------------------------------------------ the rest */
 
-/* Batches of the rest end elsewhere than those of the first: join pieces to n_rows rows. */
-typedef struct pieces {
-  tn_batch *items;
-  int32_t count, capacity;
-  int64_t n_rows;
-} pieces;
-
-static tarn_status add_piece(tn_data_reader *r, pieces *p, tarn_error *err) {
-  if (p->count == p->capacity) {
-    int32_t capacity = p->capacity == 0 ? 4 : p->capacity * 2;
-    tn_batch *items = tn_realloc(&r->env->mem, p->items, (size_t)capacity * sizeof(*items));
-    if (items == NULL) {
-      return tn_oom(err);
-    }
-    p->items = items;
-    p->capacity = capacity;
-  }
-  p->n_rows += r->raw.n_rows;
-  tn_batch_move(&p->items[p->count++], &r->raw);
-  return TARN_OK;
-}
-
-static void reset_pieces(tn_data_reader *r, pieces *p) {
-  for (int32_t i = 0; i < p->count; i++) {
-    tn_batch_reset(r->env, &p->items[i]);
-  }
-  tn_free(&r->env->mem, p->items);
-  memset(p, 0, sizeof(*p));
-}
-
-/* r->raw = all pieces, one behind the other. */
-static tarn_status join_pieces(tn_data_reader *r, const pieces *p, tarn_error *err) {
-  const tn_column_map *map = &r->maps->rest;
-  const tn_vec **vecs = tn_calloc(&r->env->mem, (size_t)p->count, sizeof(*vecs));
-  tn_row_ref *refs = tn_calloc(&r->env->mem, (size_t)p->n_rows, sizeof(*refs));
-  int64_t n = 0;
-  tarn_status st = TARN_OK;
-  if (vecs == NULL || refs == NULL) {
-    st = tn_oom(err);
-    goto done;
-  }
-  for (int32_t i = 0; i < p->count; i++) {
-    for (int64_t row = 0; row < p->items[i].n_rows; row++) {
-      refs[n++] = (tn_row_ref){(uint32_t)i, (uint32_t)row};
-    }
-  }
-  tn_batch_reset(r->env, &r->raw);
-  TN_TRY_TO(done, tn_batch_init(r->env, map->physical, map->n_physical, &r->raw, err));
-  for (int32_t c = 0; c < map->n_physical; c++) {
-    for (int32_t i = 0; i < p->count; i++) {
-      vecs[i] = &p->items[i].columns[c];
-    }
-    TN_TRY_TO(done, tn_vec_gather(r->env, &map->physical[c].type, vecs, p->count, refs, n,
-                                  &r->raw.columns[c], err));
-  }
-  r->raw.n_rows = n;
-done:
-  tn_free(&r->env->mem, vecs);
-  tn_free(&r->env->mem, refs);
-  return st;
-}
-
-/* The rows of the current batch out of the reader of the rest, in r->raw. */
+/* The rows of the current batch out of the reader of the rest, in r->raw: its batches may end
+ * elsewhere than those of the first. */
 static tarn_status read_rest(tn_data_reader *r, tarn_error *err) {
   const tn_column_map *map = &r->maps->rest;
   int64_t behind = r->rest_lag - r->n_rows;
-  pieces p = {0};
+  tn_pieces p = {0};
   tarn_status st = TARN_OK;
   if (behind > 0) {
     TN_TRY(tn_reader_skip(r->rest, behind, err));
@@ -489,11 +429,12 @@ static tarn_status read_rest(tn_data_reader *r, tarn_error *err) {
     if (p.count == 0 && r->raw.n_rows == r->n_rows) {
       goto done;
     }
-    TN_TRY_TO(done, add_piece(r, &p, err));
+    TN_TRY_TO(done, tn_pieces_add(&p, r->env, &r->raw, err));
   }
-  st = join_pieces(r, &p, err);
+  tn_batch_reset(r->env, &r->raw);
+  st = tn_pieces_join(&p, r->env, map->physical, map->n_physical, &r->raw, err);
 done:
-  reset_pieces(r, &p);
+  tn_pieces_reset(&p, r->env);
   return st;
 }
 

@@ -8,17 +8,16 @@
 #ifndef TN_READ_JOINER_H
 #define TN_READ_JOINER_H
 
-#include "column/vector.h"
+#include "column/pieces.h"
 
 typedef struct tn_joiner {
   tarn_env *env;
   const tn_field *fields; /* of every batch; borrowed */
   int32_t n_fields;
   int64_t small_rows, small_bytes;
-  tn_batch *pieces;
-  int32_t n_pieces, capacity;
-  int64_t n_rows, n_bytes; /* of the pieces */
-  tn_batch large;          /* came behind the pieces and waits for them to be taken */
+  tn_pieces pieces;
+  int64_t n_bytes; /* of the pieces */
+  tn_batch large;  /* came behind the pieces and waits for them to be taken */
 } tn_joiner;
 
 void tn_joiner_init(tn_joiner *joiner, tarn_env *env, const tn_field *fields, int32_t n_fields,
