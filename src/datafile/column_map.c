@@ -83,21 +83,11 @@ static const system_column *find_system_column(int32_t id) {
   return NULL;
 }
 
-/* The partition key that the column with this id is; -1: it is none. */
-static int32_t find_partition_key(const tn_schema *schema, int32_t id) {
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == id) {
-      return i;
-    }
-  }
-  return -1;
-}
-
 static tarn_status map_column(tn_arena *arena, const tn_table *table, const tn_schema *file_schema,
                               bool is_key_value, const tn_field *wanted, tn_column_map *map,
                               tn_column_place *place, tarn_error *err) {
   const system_column *system = find_system_column(wanted->id);
-  int32_t at = find_partition_key(table->schema, wanted->id);
+  int32_t at = tn_schema_partition_key(table->schema, wanted->id);
   tn_field *physical = &map->physical[map->n_physical];
   if (system != NULL) {
     if (!is_key_value || system->root == TN_N_TYPE_ROOTS) {

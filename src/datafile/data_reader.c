@@ -52,13 +52,7 @@ struct tn_data_reader {
 /* ------------------------------------------------------------------ row ranges */
 
 static bool uses_no_partition_key(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ctx;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == field_id) {
-      return false;
-    }
-  }
-  return true;
+  return tn_schema_partition_key(ctx, field_id) < 0;
 }
 
 /* The pushed predicate on the file's own columns. Parts on partition keys say nothing about it. */

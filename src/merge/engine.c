@@ -25,6 +25,13 @@ static tarn_status pick_last(const tn_merge_plan *plan, int64_t *picks, tarn_err
   return TARN_OK;
 }
 
+tarn_status tn_first_row_refuse(const char *path, tarn_error *err) {
+  return tn_fail(err, TARN_E_INVALID,
+                 "%s: by default, first-row merge engine can not accept DELETE/UPDATE_BEFORE "
+                 "records; the option 'ignore-delete' ignores them",
+                 path);
+}
+
 /* The first row. Retractions are refused, or skipped with ignore-delete; a retraction behind the
  * first row is refused as well, since Java merges the whole group. */
 static tarn_status pick_first(const tn_merge_plan *plan, int64_t *picks, tarn_error *err) {
@@ -35,10 +42,7 @@ static tarn_status pick_first(const tn_merge_plan *plan, int64_t *picks, tarn_er
         picks[g] = picks[g] < 0 ? i : picks[g];
       } else if (!plan->ignore_delete) {
         const tn_merge_rows *source = plan->sources[plan->rows[i].source];
-        return tn_fail(err, TARN_E_INVALID,
-                       "%s: by default, first-row merge engine can not accept "
-                       "DELETE/UPDATE_BEFORE records; the option 'ignore-delete' ignores them",
-                       source->path != NULL ? source->path : "merge");
+        return tn_first_row_refuse(source->path != NULL ? source->path : "merge", err);
       }
     }
   }

@@ -104,6 +104,8 @@ typedef struct tn_engine_ops {
 
 extern const tn_engine_ops tn_engine_deduplicate;
 extern const tn_engine_ops tn_engine_first_row;
+/* The refusal of a retraction in a first-row table: INVALID, in Java's words. */
+tarn_status tn_first_row_refuse(const char *path, tarn_error *err);
 
 /* ------------------------------------------------------------------ the merger */
 

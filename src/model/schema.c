@@ -114,13 +114,22 @@ static tarn_status parse_names(parser *p, const tn_json *root, const char *key, 
   return TARN_OK;
 }
 
-static bool contains(const int32_t *items, int32_t n, int32_t item) {
+static int32_t find_column(const tn_schema *schema, const int32_t *columns, int32_t n,
+                           int32_t field_id) {
   for (int32_t i = 0; i < n; i++) {
-    if (items[i] == item) {
-      return true;
+    if (schema->fields[columns[i]].id == field_id) {
+      return i;
     }
   }
-  return false;
+  return -1;
+}
+
+int32_t tn_schema_partition_key(const tn_schema *schema, int32_t field_id) {
+  return find_column(schema, schema->partition_columns, schema->n_partition_keys, field_id);
+}
+
+int32_t tn_schema_key_column(const tn_schema *schema, int32_t field_id) {
+  return find_column(schema, schema->key_columns, schema->n_key_columns, field_id);
 }
 
 static tarn_status parse_keys(parser *p, const tn_json *root) {
@@ -134,7 +143,7 @@ static tarn_status parse_keys(parser *p, const tn_json *root) {
     return tn_oom(p->err);
   }
   for (int32_t i = 0; i < s->n_primary_keys; i++) {
-    if (!contains(s->partition_columns, s->n_partition_keys, primary[i])) {
+    if (tn_schema_partition_key(s, s->fields[primary[i]].id) < 0) {
       s->key_columns[s->n_key_columns++] = primary[i];
     }
   }

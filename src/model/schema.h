@@ -55,6 +55,11 @@ TN_CHECKED tarn_status tn_schema_ids(tarn_env *env, tn_storage *storage, const c
                                      tn_arena *arena, int64_t **ids, int32_t *n_ids,
                                      tarn_error *err);
 
+/* The place of the field with this id among the partition keys, or in the trimmed primary key; -1:
+ * it is none of them. */
+int32_t tn_schema_partition_key(const tn_schema *schema, int32_t field_id);
+int32_t tn_schema_key_column(const tn_schema *schema, int32_t field_id);
+
 /* The stored option, NULL when absent. */
 const char *tn_schema_option(const tn_schema *schema, const char *key);
 

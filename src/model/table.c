@@ -116,27 +116,14 @@ static tarn_status list_columns(tn_table *table, const char *option, const char 
   return TARN_OK;
 }
 
-static bool contains(const int32_t *items, int32_t n, int32_t item) {
-  for (int32_t i = 0; i < n; i++) {
-    if (items[i] == item) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool is_primary(const tn_schema *schema, int32_t column) {
-  return contains(schema->key_columns, schema->n_key_columns, column);
-}
-
 /* Spec: rows, 3 "Bucket-key resolution". */
 static tarn_status check_bucket_column(const tn_schema *schema, int32_t column, tarn_error *err) {
   const tn_field *field = &schema->fields[column];
-  if (contains(schema->partition_columns, schema->n_partition_keys, column)) {
+  if (tn_schema_partition_key(schema, field->id) >= 0) {
     return tn_fail(err, TARN_E_INVALID, "option 'bucket-key' names the partition column '%s'",
                    field->name);
   }
-  if (schema->n_primary_keys > 0 && !is_primary(schema, column)) {
+  if (schema->n_primary_keys > 0 && tn_schema_key_column(schema, field->id) < 0) {
     return tn_fail(err, TARN_E_INVALID,
                    "option 'bucket-key' names '%s', which is not of the primary key", field->name);
   }

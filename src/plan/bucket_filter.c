@@ -15,16 +15,6 @@ typedef struct column_values {
   int32_t count;
 } column_values;
 
-static bool is_partition_column(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ((const tn_table *)ctx)->schema;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == field_id) {
-      return true;
-    }
-  }
-  return false;
-}
-
 typedef struct mentions {
   const tn_table *table;
   uint64_t bucket_columns; /* bit i: bucket column i is mentioned */
@@ -39,7 +29,7 @@ static void note_leaf(void *ctx, const tn_pred *leaf) {
       m->bucket_columns |= (uint64_t)1 << i;
     }
   }
-  m->partition_columns |= is_partition_column((void *)(uintptr_t)m->table, leaf->field_id);
+  m->partition_columns |= tn_schema_partition_key(m->table->schema, leaf->field_id) >= 0;
 }
 
 /* ------------------------------------------------------------------ putting partition values in */
@@ -55,7 +45,7 @@ static const tn_pred never = {.op = TN_PRED_FALSE};
 
 /* The predicate with leaves on partition columns replaced by their truth. NULL: out of memory. */
 static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int32_t depth) {
-  const tn_schema *schema = s->table->schema;
+  int32_t at;
   if (pred->op == TN_PRED_AND || pred->op == TN_PRED_OR) {
     const tn_pred **children;
     if (depth >= MAX_DEPTH) {
@@ -73,13 +63,11 @@ static const tn_pred *substitute(const substitution *s, const tn_pred *pred, int
     }
     return tn_pred_compound(s->arena, pred->op, children, pred->n_children);
   }
-  for (int32_t i = 0; s->partition != NULL && i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == pred->field_id &&
-        pred->op != TN_PRED_TRUE && pred->op != TN_PRED_FALSE) {
-      return tn_pred_test_datum(pred, &s->partition[i]) ? &always : &never;
-    }
+  if (s->partition == NULL || pred->op == TN_PRED_TRUE || pred->op == TN_PRED_FALSE) {
+    return pred;
   }
-  return pred;
+  at = tn_schema_partition_key(s->table->schema, pred->field_id);
+  return at < 0 ? pred : tn_pred_test_datum(pred, &s->partition[at]) ? &always : &never;
 }
 
 /* ------------------------------------------------------------------ collecting values */

@@ -9,23 +9,11 @@
 /* ------------------------------------------------------------------ splitting */
 
 static bool is_partition_field(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ctx;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == field_id) {
-      return true;
-    }
-  }
-  return false;
+  return tn_schema_partition_key(ctx, field_id) >= 0;
 }
 
 static bool is_key_field(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ctx;
-  for (int32_t i = 0; i < schema->n_key_columns; i++) {
-    if (schema->fields[schema->key_columns[i]].id == field_id) {
-      return true;
-    }
-  }
-  return false;
+  return tn_schema_key_column(ctx, field_id) >= 0;
 }
 
 static tarn_status join(tn_arena *arena, const tn_pred *const *parts, int32_t n_parts,
@@ -158,19 +146,10 @@ typedef struct partition_stats {
   stat_rows rows;
 } partition_stats;
 
-static int32_t partition_position(const tn_schema *schema, int32_t field_id) {
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    if (schema->fields[schema->partition_columns[i]].id == field_id) {
-      return i;
-    }
-  }
-  return -1;
-}
-
 static tarn_status get_partition_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
                                       tarn_error *err) {
   partition_stats *p = ctx;
-  int32_t i = partition_position(p->schema, leaf->field_id);
+  int32_t i = tn_schema_partition_key(p->schema, leaf->field_id);
   *is_known = false;
   if (i < 0 || leaf->n_path > 0) {
     return TARN_OK;
@@ -208,7 +187,7 @@ typedef struct partition_row {
 static tarn_status get_partition_value(void *ctx, const tn_pred *leaf, tn_datum *out,
                                        tarn_error *err) {
   const partition_row *row = ctx;
-  int32_t i = partition_position(row->schema, leaf->field_id);
+  int32_t i = tn_schema_partition_key(row->schema, leaf->field_id);
   if (i < 0) {
     return TN_BUG(err, "a partition filter on a column that is no partition column");
   }

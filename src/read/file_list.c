@@ -40,9 +40,6 @@ typedef struct file_list {
 
 /* ------------------------------------------------------------------ columns */
 
-static const tn_field kind_field = {
-    .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
-
 /* Which columns are read first, which later, and where the output finds them. */
 static tarn_status lay_out_columns(file_list *l, tarn_error *err) {
   const tn_read_options *o = &l->c->o;
@@ -60,7 +57,7 @@ static tarn_status lay_out_columns(file_list *l, tarn_error *err) {
     int32_t file = l->list.files != NULL ? l->list.files[i] : l->list.first + i;
     if (tn_file_needs_kinds(l->c, &l->list.split->files[file])) {
       l->kind_at = l->n_first;
-      l->first_fields[l->n_first++] = kind_field;
+      l->first_fields[l->n_first++] = tn_kind_field;
     }
   }
   /* A filter lets few rows pass; few rows are retractions. */
@@ -144,10 +141,7 @@ static tarn_status drop_retractions(file_list *l, tarn_error *err) {
   for (int64_t i = 0; i < l->first.n_rows; i++) {
     if (tn_row_kind_is_retract(kinds[i]) && tn_bit_get(l->selected, i)) {
       if (facts->merge_engine == TN_ENGINE_FIRST_ROW && !facts->ignore_delete) {
-        return tn_fail(err, TARN_E_INVALID,
-                       "%s: by default, first-row merge engine can not accept "
-                       "DELETE/UPDATE_BEFORE records; the option 'ignore-delete' ignores them",
-                       l->file.path);
+        return tn_first_row_refuse(l->file.path, err);
       }
       if (!l->c->o.keeps_deletes) {
         tn_bit_clear(l->selected, i);

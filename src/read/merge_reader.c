@@ -65,8 +65,6 @@ struct merge_reader {
 
 static const tn_field sequence_field = {
     .id = TN_FIELD_ID_SEQUENCE_NUMBER, .name = "_SEQUENCE_NUMBER", .type = {.root = TN_BIGINT}};
-static const tn_field kind_field = {
-    .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
 
 /* ------------------------------------------------------------------ a run as an input */
 
@@ -238,7 +236,7 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
       fields[n++] = sequence_field;
     }
     if (i % 2 == 1) {
-      fields[n] = kind_field;
+      fields[n] = tn_kind_field;
     }
   }
   for (int32_t i = 0; i < schema->n_key_columns + m->n_sequence_fields; i++) {

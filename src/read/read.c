@@ -365,15 +365,8 @@ tarn_status tn_read_next(tn_read *read, tn_batch *out, tarn_error *err) {
 static const tn_field row_kind_field = {
     .id = TN_FIELD_ID_ROWKIND, .name = "_row_kind", .type = {.root = TN_TINYINT}};
 
-/* Is it a column of the trimmed primary key? */
 static bool is_key_column(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ctx;
-  for (int32_t i = 0; i < schema->n_key_columns; i++) {
-    if (schema->fields[schema->key_columns[i]].id == field_id) {
-      return true;
-    }
-  }
-  return false;
+  return tn_schema_key_column(ctx, field_id) >= 0;
 }
 
 /* Part the predicate into what the key alone decides, and the rest. */

@@ -130,6 +130,9 @@ int64_t tn_batch_bytes(const tn_batch *batch) {
   return bytes;
 }
 
+const tn_field tn_kind_field = {
+    .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
+
 tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err) {
   const int8_t *values = kinds->values;
   bool is_bad = kinds->null_count > 0;

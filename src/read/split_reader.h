@@ -113,6 +113,8 @@ int64_t tn_file_batch_rows(const tn_read_context *context, const tn_data_file *f
 #define TN_LEAST_ROWS 16
 /* Bytes of the values of a batch, any encoding, as if they were flat. */
 int64_t tn_batch_bytes(const tn_batch *batch);
+/* The column _VALUE_KIND of key-value files. */
+extern const tn_field tn_kind_field;
 /* Every kind is one of the four, no one is null. */
 TN_CHECKED tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err);
 
