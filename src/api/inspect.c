@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "column/variant.h"
 #include "index/deletion_vector.h"
+#include "index/file_index.h"
 
 #define JSON_FILE_LIMIT ((size_t)16 << 20)
 #define INDEX_FILE_LIMIT ((size_t)1 << 30)
@@ -142,6 +143,18 @@ static tarn_status inspect_vectors(inspection *in, tn_slice bytes, tarn_error *e
   return tn_buf_text(in->out, "]", err);
 }
 
+static tarn_status inspect_file_index(inspection *in, tn_slice bytes, tarn_error *err) {
+  tn_file_index *index;
+  tarn_status st;
+  TN_TRY(tn_file_index_open(in->env, bytes, in->path, &index, err));
+  st = tn_buf_text(in->out, ",\"kind\":\"file index\",\"columns\":", err);
+  if (st == TARN_OK) {
+    st = tn_file_index_describe(index, in->out, err);
+  }
+  tn_file_index_release(index);
+  return st;
+}
+
 static tarn_status inspect_other(inspection *in, tarn_error *err) {
   const char *slash = strrchr(in->path, '/');
   const char *name = slash != NULL ? slash + 1 : in->path;
@@ -155,14 +168,16 @@ static tarn_status inspect_other(inspection *in, tarn_error *err) {
   }
   tn_buf_init(&bytes, &in->env->mem, INDEX_FILE_LIMIT);
   TN_TRY_TO(done, tn_storage_read_all(in->storage, in->path, &bytes, err));
-  if (is_vectors(tn_buf_slice(&bytes))) {
+  if (tn_file_index_is(tn_buf_slice(&bytes))) {
+    st = inspect_file_index(in, tn_buf_slice(&bytes), err);
+  } else if (is_vectors(tn_buf_slice(&bytes))) {
     st = inspect_vectors(in, tn_buf_slice(&bytes), err);
   } else if (strncmp(name, "index-", 6) == 0 && bytes.len % 4 == 0) {
     st = tn_buf_printf(in->out, err, ",\"kind\":\"hash index\",\"hashes\":%zu", bytes.len / 4);
   } else {
     st = tn_fail(err, TARN_E_UNSUPPORTED,
                  "%s: not a file that can be inspected (Parquet, Avro, manifest, deletion vectors, "
-                 "hash index or JSON)",
+                 "file index, hash index or JSON)",
                  in->path);
   }
 done:
