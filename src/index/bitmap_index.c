@@ -302,7 +302,7 @@ static tarn_status bitmap_describe(tn_payload *p, tn_buf *out, tarn_error *err) 
   tn_cursor c;
   tn_cursor_init(&c, p, 0, p->length);
   TN_TRY(take_head(&c, &s, err));
-  TN_TRY(tn_buf_printf(out, err, ",\"version\":%u,\"rows\":%lu,\"values\":%lu,\"has_nulls\":%s",
+  TN_TRY(tn_buf_printf(out, err, ",\"version\":%u,\"rows\":%lu,\"distinct\":%lu,\"has_nulls\":%s",
                        s.version, (unsigned long)s.n_rows, (unsigned long)s.n_values,
                        s.has_null ? "true" : "false"));
   if (s.version == 2) {

@@ -394,7 +394,7 @@ static tarn_status range_describe(tn_payload *p, tn_buf *out, tarn_error *err) {
   TN_TRY(open_state(p, &s, err));
   TN_TRY(open_slices(p, s, &head, &n, &all_bytes, err));
   return tn_buf_printf(
-      out, err, ",\"version\":1,\"rows\":%lu,\"values\":%lu,\"chunks\":%lu,\"slices\":%u",
+      out, err, ",\"version\":1,\"rows\":%lu,\"distinct\":%lu,\"chunks\":%lu,\"slices\":%u",
       (unsigned long)s->n_rows, (unsigned long)s->n_values, (unsigned long)s->n_chunks, n);
 }
 

@@ -2,6 +2,7 @@
 #include "index_maker.h"
 
 #include <math.h>
+#include <roaring.h>
 
 #include "base/bytes.h"
 #include "support/files.h"
@@ -224,6 +225,94 @@ uint8_t *make_container(const made_part *parts, size_t n, size_t n_filler, size_
   }
   tn_buf_reset(&head);
   return bytes;
+}
+
+#define MAX_MADE_ROWS 64
+
+/* A parsed column: its rows by value. */
+typedef struct made_column {
+  uint32_t n_rows;
+  roaring_bitmap_t *nulls;
+  size_t n_values;
+  int32_t values[MAX_MADE_ROWS];
+  roaring_bitmap_t *rows[MAX_MADE_ROWS];
+} made_column;
+
+static void parse_column(const char *text, made_column *out) {
+  memset(out, 0, sizeof(*out));
+  out->nulls = roaring_bitmap_create();
+  for (const char *at = text; *at != 0; out->n_rows++) {
+    char *end = NULL;
+    if (strncmp(at, "null", 4) == 0) {
+      roaring_bitmap_add(out->nulls, out->n_rows);
+      at += 4;
+    } else {
+      int32_t value = (int32_t)strtol(at, &end, 10);
+      size_t i = 0;
+      while (i < out->n_values && out->values[i] != value) {
+        i++;
+      }
+      if (i == out->n_values) {
+        assert_true(i < MAX_MADE_ROWS);
+        out->values[out->n_values++] = value;
+        out->rows[i] = roaring_bitmap_create();
+      }
+      roaring_bitmap_add(out->rows[i], out->n_rows);
+      at = end;
+    }
+    at += *at == ',';
+  }
+}
+
+/* The offset that stands for the rows; what has to be stored goes to `body`. */
+static uint32_t put_rows(const roaring_bitmap_t *rows, tn_buf *body) {
+  size_t n = roaring_bitmap_portable_size_in_bytes(rows), offset = body->len;
+  tarn_error err;
+  if (roaring_bitmap_get_cardinality(rows) == 1) {
+    return UINT32_MAX - roaring_bitmap_minimum(rows);
+  }
+  assert_works(tn_buf_reserve(body, n, &err), err);
+  roaring_bitmap_portable_serialize(rows, (char *)body->data + offset);
+  body->len += n;
+  return (uint32_t)offset;
+}
+
+tn_slice make_bitmap_of(tn_arena *arena, const char *column, const char *values) {
+  made_column c;
+  made_part part = {.column = column, .kind = "bitmap"};
+  size_t n_bytes;
+  uint8_t *bytes;
+  tn_slice out;
+  tn_mem mem;
+  tn_buf head, body;
+  tarn_error err;
+  bool has_null;
+  parse_column(values, &c);
+  tn_mem_init(&mem, NULL, SIZE_MAX);
+  tn_buf_init(&head, &mem, SIZE_MAX);
+  tn_buf_init(&body, &mem, SIZE_MAX);
+  has_null = !roaring_bitmap_is_empty(c.nulls);
+  assert_works(tn_buf_append(&head, "\1", 1, &err), err);
+  put_u32(&head, c.n_rows);
+  put_u32(&head, (uint32_t)c.n_values);
+  assert_works(tn_buf_append(&head, has_null ? "\1" : "\0", 1, &err), err);
+  if (has_null) {
+    put_u32(&head, put_rows(c.nulls, &body));
+  }
+  for (size_t i = 0; i < c.n_values; i++) {
+    put_u32(&head, (uint32_t)c.values[i]);
+    put_u32(&head, put_rows(c.rows[i], &body));
+    roaring_bitmap_free(c.rows[i]);
+  }
+  roaring_bitmap_free(c.nulls);
+  assert_works(tn_buf_append(&head, body.data, body.len, &err), err);
+  part.payload = tn_buf_slice(&head);
+  bytes = make_container(&part, 1, 0, &n_bytes);
+  assert_true(tn_arena_slice(arena, tn_slice_of(bytes, n_bytes), &out));
+  free(bytes);
+  tn_buf_reset(&head);
+  tn_buf_reset(&body);
+  return out;
 }
 
 tn_slice first_payload(tarn_env *env, tn_slice container) {

@@ -38,6 +38,8 @@ typedef struct made_part {
   tn_slice payload;
 } made_part;
 uint8_t *make_container(const made_part *parts, size_t n, size_t n_filler, size_t *n_bytes);
+/* A container with the bitmap index (version 1) of an INT column: "7,1,null,7", in the arena. */
+tn_slice make_bitmap_of(tn_arena *arena, const char *column, const char *values);
 /* The payload of the first index of a container. */
 tn_slice first_payload(tarn_env *env, tn_slice container);
 

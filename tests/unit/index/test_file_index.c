@@ -92,9 +92,9 @@ static void describe__tells_kinds_and_what_they_hold(void **state) {
   static const char expected[] =
       "[{\"name\":\"id\",\"indexes\":[{\"type\":\"bloom-filter\",\"start\":96,\"length\":10,"
       "\"hashes\":3,\"bits\":48,\"bits_set\":3},{\"type\":\"bitmap\",\"start\":106,\"length\":42,"
-      "\"version\":2,\"rows\":1,\"values\":1,\"has_nulls\":false,\"blocks\":1}]},"
+      "\"version\":2,\"rows\":1,\"distinct\":1,\"has_nulls\":false,\"blocks\":1}]},"
       "{\"name\":\"m[k]\",\"indexes\":[{\"type\":\"bitmap\",\"start\":148,\"length\":44,"
-      "\"version\":2,\"rows\":1,\"values\":1,\"has_nulls\":false,\"blocks\":1}]}]";
+      "\"version\":2,\"rows\":1,\"distinct\":1,\"has_nulls\":false,\"blocks\":1}]}]";
   size_t n_bytes;
   uint8_t *bytes = tn_test_hex(two_columns, &n_bytes);
   tn_file_index *index = open_bytes(tn_slice_of(bytes, n_bytes));
@@ -428,6 +428,26 @@ static void what_is_not_understood__remains(void **state) {
   }
 }
 
+/* B52 as it was told: a has the value 1 in row 1, b no index. */
+static void or__with_a_column_without_index_remains(void **state) {
+  tn_field fields[2] = {column_of("INT"), column_of("INT")};
+  tn_file_index *index = open_bytes(make_bitmap_of(&arena, "a", "0,1,2,null,2"));
+  const tn_pred *parts[2];
+  tn_index_result result;
+  (void)state;
+  fields[0].id = 1;
+  fields[0].name = "a";
+  parts[0] = leaf_int(TN_PRED_EQ, &fields[0], 1);
+  parts[1] = leaf_int(TN_PRED_EQ, &fields[1], 9);
+  result = ask(index, fields, 2, 5, parts[0]);
+  assert_int_equal(result.verdict, TN_INDEX_ROWS);
+  assert_int_equal(tn_index_result_rows(&result), 1);
+  tn_index_result_reset(&result);
+  result = ask(index, fields, 2, 5, tn_pred_compound(&arena, TN_PRED_OR, parts, 2));
+  assert_int_equal(result.verdict, TN_INDEX_REMAIN);
+  tn_file_index_release(index);
+}
+
 /* ------------------------------------------------------------------ in a file */
 
 /* Larger than what is read at once, so that payloads are read in pieces. */
@@ -694,6 +714,7 @@ int main(void) {
       cmocka_unit_test(indexes__of_one_column_are_all_asked),
       cmocka_unit_test(empty_index__skips_what_no_null_satisfies),
       cmocka_unit_test(what_is_not_understood__remains),
+      cmocka_unit_test(or__with_a_column_without_index_remains),
       cmocka_unit_test(file__answers_as_bytes_do),
       cmocka_unit_test(file__that_is_gone_or_small_is_told),
       cmocka_unit_test(file__may_have_a_long_head),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "index_maker.h"
 #include "table_maker.h"
 
 /* May a row of the file match? */
@@ -220,6 +221,114 @@ static void value__older_schemas(void **state) {
 }
 
 /* Key statistics, for AND parts on key columns alone. */
+/* ---------------------------------------------------------------- embedded file indexes */
+
+/* A file of 5 rows without statistics, with an index of c. */
+static tn_data_file file_with_index(table_maker *tm, int64_t schema_id, const char *column) {
+  tn_data_file f = tm_entry("f.parquet", 5).file;
+  f.schema_id = schema_id;
+  f.has_embedded_index = true;
+  f.embedded_index = make_bitmap_of(&tm->arena, column, "1,2,null,2,7");
+  return f;
+}
+
+static void index__embedded_drops_append_files(void **state) {
+  static const filter_case cases[] = {
+      {"c = 2", true},
+      {"c = 3", false},
+      {"c IN (3, 4)", false},
+      {"c IN (3, 7)", true},
+      {"c <> 2", true},
+      {"c < 1", true},  // a bitmap knows no order
+      {"c IS NULL", true},
+      {"c = 1 AND c = 2", false},
+      {"c = 1 AND a = 100", true},
+      {"c = 3 AND a = 100", false},
+      {"c = 3 OR a = 100", true},
+      {"c = 3 OR c = 4", false},
+  };
+  table_maker tm;
+  tn_data_file f;
+  tn_table *table;
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 a INT|1 c INT", "", "", "");
+  f = file_with_index(&tm, 0, "c");
+  table = tm_table(&tm, "");
+  run_cases(&tm, table, &f, cases, sizeof(cases) / sizeof(cases[0]));
+  tn_table_release(table);
+  table = tm_table(&tm, "file-index.read.enabled=false");
+  assert_true(value_matches(&tm, table, "c = 3", &f));
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
+static void index__embedded_is_asked_under_the_names_of_the_file(void **state) {
+  static const filter_case cases[] = {
+      {"renamed = 2", true}, {"renamed = 3", false}, {"old IS NULL", true}, {"old = 2", false}};
+  table_maker tm;
+  tn_data_file f;
+  tn_table *table;
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 a INT|1 old INT", "", "", "");
+  f = file_with_index(&tm, 0, "old");
+  tm_schema(&tm, 1, "0 a INT|1 renamed BIGINT|2 old INT", "", "", "");
+  table = tm_table(&tm, "");
+  run_cases(&tm, table, &f, cases, sizeof(cases) / sizeof(cases[0]));
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
+/* Where rows are merged, dropping one version of a row could bring back another. */
+static void index__embedded_drops_keyed_files_with_deletion_vectors_only(void **state) {
+  static const struct {
+    const char *options;
+    bool matches;
+  } cases[] = {{"bucket=1", true}, {"bucket=1;deletion-vectors.enabled=true", false}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    table_maker tm;
+    tn_data_file f;
+    tn_table *table;
+    tm_begin(&tm, 1);
+    tm_schema(&tm, 0, "0 a INT NOT NULL|1 c INT", "", "a", cases[i].options);
+    f = file_with_index(&tm, 0, "c");
+    table = tm_table(&tm, "");
+    assert_int_equal(value_matches(&tm, table, "c = 3", &f), cases[i].matches);
+    tn_table_release(table);
+    tm_end(&tm);
+  }
+}
+
+static void index__embedded_of_another_file_is_corrupt(void **state) {
+  tarn_error error = {0};
+  tn_scan_filter filter;
+  tn_filter_memo memo;
+  tn_data_file f;
+  table_maker tm;
+  tn_table *table;
+  bool out;
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 a INT|1 c INT", "", "", "");
+  f = file_with_index(&tm, 0, "c");
+  f.row_count = 6;
+  table = tm_table(&tm, "");
+  OK(tn_scan_filter_init(&filter, table, tm_where(&tm, table, "c = 3"), &tm.arena, err));
+  tn_filter_memo_init(&memo, &filter, &tm.arena);
+  assert_int_equal(tn_scan_filter_value(&memo, &f, &out, &error), TARN_E_CORRUPT);
+  assert_contains(error.message, "data file f.parquet: bitmap index of column c");
+  assert_contains(error.message, table->full_name);
+  f.row_count = 5;
+  ((uint8_t *)(uintptr_t)f.embedded_index.data)[11] = 2;  // of a newer Paimon
+  OK(tn_scan_filter_value(&memo, &f, &out, err));
+  assert_true(out);
+  tn_filter_memo_reset(&memo);
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
 static void key__tests_trimmed_primary_key(void **state) {
   table_maker tm;
   tn_table *table;
@@ -333,6 +442,10 @@ int main(void) {
       cmocka_unit_test(value__float_bounds),
       cmocka_unit_test(value__bytes_prune_by_equality_only),
       cmocka_unit_test(value__older_schemas),
+      cmocka_unit_test(index__embedded_drops_append_files),
+      cmocka_unit_test(index__embedded_is_asked_under_the_names_of_the_file),
+      cmocka_unit_test(index__embedded_drops_keyed_files_with_deletion_vectors_only),
+      cmocka_unit_test(index__embedded_of_another_file_is_corrupt),
       cmocka_unit_test(key__tests_trimmed_primary_key),
       cmocka_unit_test(partition__exact_on_values),
       cmocka_unit_test(manifest__by_partition_statistics),
