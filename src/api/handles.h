@@ -86,8 +86,10 @@ typedef struct tn_api_file_rows {
 TN_CHECKED tarn_status tn_api_file_stream(tn_api_file_rows *rows, struct ArrowArrayStream *out,
                                           tarn_error *err);
 
-/* Give the content of a buffer (which is reset) to the caller as a string (text.c). */
-TN_CHECKED tarn_status tn_api_string(tn_buf *buf, tarn_string *out, tarn_error *err);
+/* The end of a call that made a text: gives it to the caller when st is OK, resets the buffer, and
+ * returns st or NOMEM (text.c). */
+TN_CHECKED tarn_status tn_api_string(tarn_status st, tn_buf *text, tarn_string *out,
+                                     tarn_error *err);
 
 #define TN_API_TEXT_LIMIT ((size_t)1 << 30)
 

@@ -235,13 +235,10 @@ tarn_status tarn_inspect(tarn_env *env, const char *path, tarn_string *out, tarn
   if (st == TARN_OK) {
     st = tn_buf_text(&text, "}", err);
   }
-  if (st == TARN_OK) {
-    st = tn_api_string(&text, out, err);
-  }
 done:
+  st = tn_api_string(st, &text, out, err);
   tn_file_release(in.file);
   tn_storage_release(in.storage);
-  tn_buf_reset(&text);
   tn_arena_reset(&arena);
   return st;
 }
@@ -302,9 +299,5 @@ tarn_status tarn_variant_to_json(tarn_env *env, const void *metadata, size_t n_m
   tn_buf_init(&text, &env->mem, TN_API_TEXT_LIMIT);
   st = tn_variant_to_json(tn_slice_of(metadata, n_metadata), tn_slice_of(value, n_value), env->zone,
                           &text, err);
-  if (st == TARN_OK) {
-    return tn_api_string(&text, out, err);
-  }
-  tn_buf_reset(&text);
-  return st;
+  return tn_api_string(st, &text, out, err);
 }

@@ -90,11 +90,7 @@ tarn_status tarn_plan_describe(const tarn_plan *plan, tarn_string *out, tarn_err
   TN_TRY(tn_env_check(plan->plan->env, err));
   tn_buf_init(&text, &plan->plan->env->mem, TN_API_TEXT_LIMIT);
   st = describe_plan(plan->plan, &text, err);
-  if (st == TARN_OK) {
-    return tn_api_string(&text, out, err);
-  }
-  tn_buf_reset(&text);
-  return st;
+  return tn_api_string(st, &text, out, err);
 }
 
 /* ------------------------------------------------------------------ splits */
@@ -148,11 +144,7 @@ static tarn_status split_text(const tarn_split *split, bool is_json, tarn_string
   tn_buf_init(&text, &split->plan->env->mem, TN_API_TEXT_LIMIT);
   st = is_json ? tn_split_to_json(split->table, split->split, &text, err)
                : tn_split_encode(split->split, &text, err);
-  if (st == TARN_OK) {
-    return tn_api_string(&text, out, err);
-  }
-  tn_buf_reset(&text);
-  return st;
+  return tn_api_string(st, &text, out, err);
 }
 
 tarn_status tarn_split_describe(const tarn_split *split, tarn_string *out, tarn_error *err) {

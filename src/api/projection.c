@@ -18,11 +18,7 @@ static tarn_status unknown_column(const char *name, const tn_field *fields, int3
   for (int32_t i = 0; i < n_fields; i++) {
     tn_nearest_offer(&nearest, fields[i].name);
   }
-  if (nearest.best != NULL) {
-    return tn_fail(err, TARN_E_NOT_FOUND, "unknown column '%s'; did you mean '%s'?", name,
-                   nearest.best);
-  }
-  return tn_fail(err, TARN_E_NOT_FOUND, "unknown column '%s'", name);
+  return tn_fail(err, TARN_E_NOT_FOUND, "no column '%s'%s", name, tn_nearest_hint(&nearest).text);
 }
 
 /* A column of the table by its exact name, else by a dotted path: indexes into fields of each

@@ -115,16 +115,6 @@ static tarn_status text_member(tn_buf *out, const char *key, const char *value, 
                        : tn_buf_text(out, "null", err);
 }
 
-static tarn_status names_member(tn_buf *out, const char *key, const char *const *names, int32_t n,
-                                tarn_error *err) {
-  TN_TRY(tn_buf_printf(out, err, ",\"%s\":[", key));
-  for (int32_t i = 0; i < n; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(tn_json_quote(out, tn_slice_text(names[i]), err));
-  }
-  return tn_buf_text(out, "]", err);
-}
-
 static tarn_status describe_field(tn_buf *out, tn_buf *sql, const tn_field *f, tarn_error *err) {
   TN_TRY(tn_buf_printf(out, err, "{\"id\":%d,\"name\":", (int)f->id));
   TN_TRY(tn_json_quote(out, tn_slice_text(f->name), err));
@@ -164,17 +154,13 @@ static tarn_status describe(tarn_table *handle, tn_buf *out, tn_buf *sql, tarn_e
     TN_TRY(describe_field(out, sql, &fields[i], err));
   }
   TN_TRY(tn_buf_text(out, "]", err));
-  TN_TRY(
-      names_member(out, "partition_keys", schema->partition_keys, schema->n_partition_keys, err));
-  TN_TRY(names_member(out, "primary_keys", schema->primary_keys, schema->n_primary_keys, err));
-  TN_TRY(tn_buf_text(out, ",\"options\":{", err));
-  for (int32_t i = 0; i < table->options.count; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(tn_json_quote(out, tn_slice_text(table->options.items[i].key), err));
-    TN_TRY(tn_buf_text(out, ":", err));
-    TN_TRY(tn_json_quote(out, tn_slice_text(table->options.items[i].value), err));
-  }
-  return tn_buf_text(out, "}}", err);
+  TN_TRY(tn_buf_text(out, ",\"partition_keys\":", err));
+  TN_TRY(tn_json_quote_list(out, schema->partition_keys, schema->n_partition_keys, err));
+  TN_TRY(tn_buf_text(out, ",\"primary_keys\":", err));
+  TN_TRY(tn_json_quote_list(out, schema->primary_keys, schema->n_primary_keys, err));
+  TN_TRY(tn_buf_text(out, ",\"options\":", err));
+  TN_TRY(tn_options_to_json(table->options.items, table->options.count, out, err));
+  return tn_buf_text(out, "}", err);
 }
 
 tarn_status tarn_table_describe(tarn_table *table, tarn_string *out, tarn_error *err) {
@@ -187,11 +173,7 @@ tarn_status tarn_table_describe(tarn_table *table, tarn_string *out, tarn_error 
   tn_buf_init(&sql, &table->env->mem, TN_API_TEXT_LIMIT);
   st = describe(table, &text, &sql, err);
   tn_buf_reset(&sql);
-  if (st == TARN_OK) {
-    return tn_api_string(&text, out, err);
-  }
-  tn_buf_reset(&text);
-  return st;
+  return tn_api_string(st, &text, out, err);
 }
 
 /* ------------------------------------------------------------------ options */

@@ -7,22 +7,20 @@ typedef struct text_owner {
   char text[];
 } text_owner;
 
-tarn_status tn_api_string(tn_buf *buf, tarn_string *out, tarn_error *err) {
-  text_owner *owner = tn_alloc(buf->mem, sizeof(*owner) + buf->len + 1);
-  if (owner == NULL) {
-    tn_buf_reset(buf);
-    return tn_oom(err);
+tarn_status tn_api_string(tarn_status st, tn_buf *text, tarn_string *out, tarn_error *err) {
+  if (st == TARN_OK) {
+    text_owner *owner = tn_alloc(text->mem, sizeof(*owner) + text->len + 1);
+    if (owner == NULL) {
+      st = tn_oom(err);
+    } else {
+      owner->mem = text->mem;
+      memcpy(owner->text, text->len > 0 ? (const char *)text->data : "", text->len);
+      owner->text[text->len] = '\0';
+      *out = (tarn_string){owner->text, text->len, owner};
+    }
   }
-  owner->mem = buf->mem;
-  if (buf->len > 0) {
-    memcpy(owner->text, buf->data, buf->len);
-  }
-  owner->text[buf->len] = '\0';
-  out->data = owner->text;
-  out->length = buf->len;
-  out->owner = owner;
-  tn_buf_reset(buf);
-  return TARN_OK;
+  tn_buf_reset(text);
+  return st;
 }
 
 void tarn_string_free(tarn_string *string) {

@@ -311,3 +311,12 @@ tarn_status tn_json_quote(tn_buf *out, tn_slice text, tarn_error *err) {
   }
   return tn_buf_append(out, "\"", 1, err);
 }
+
+tarn_status tn_json_quote_list(tn_buf *out, const char *const *texts, int32_t n, tarn_error *err) {
+  TN_TRY(tn_buf_text(out, "[", err));
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(texts[i]), err));
+  }
+  return tn_buf_text(out, "]", err);
+}

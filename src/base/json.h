@@ -61,5 +61,8 @@ TN_CHECKED tarn_status tn_json_scalar_text(const tn_json *value, tn_buf *out, ta
 /* Append text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD; everything
  * from U+0020 but quote and backslash is kept as is. */
 TN_CHECKED tarn_status tn_json_quote(tn_buf *out, tn_slice text, tarn_error *err);
+/* A list of such strings. */
+TN_CHECKED tarn_status tn_json_quote_list(tn_buf *out, const char *const *texts, int32_t n,
+                                          tarn_error *err);
 
 #endif

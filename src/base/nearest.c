@@ -1,6 +1,8 @@
 /* nearest.c - edit distance over three rows of the matrix. */
 #include "base/nearest.h"
 
+#include <stdio.h>
+
 #include "base/ascii.h"
 
 #define MAX_TEXT 64
@@ -49,4 +51,12 @@ void tn_nearest_offer(tn_nearest *nearest, const char *candidate) {
     nearest->distance = d;
     nearest->best = candidate;
   }
+}
+
+tn_nearest_text tn_nearest_hint(const tn_nearest *nearest) {
+  tn_nearest_text hint = {""};
+  if (nearest->best != NULL) {
+    (void)snprintf(hint.text, sizeof(hint.text), " (did you mean '%.96s'?)", nearest->best);
+  }
+  return hint;
 }

@@ -19,4 +19,10 @@ typedef struct tn_nearest {
 void tn_nearest_init(tn_nearest *nearest, tn_slice name);
 void tn_nearest_offer(tn_nearest *nearest, const char *candidate);
 
+/* " (did you mean 'x'?)" for the end of a message; "" when none is near. */
+typedef struct tn_nearest_text {
+  char text[128];
+} tn_nearest_text;
+tn_nearest_text tn_nearest_hint(const tn_nearest *nearest);
+
 #endif

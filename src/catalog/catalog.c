@@ -133,11 +133,8 @@ static tarn_status not_found(const char *what, const char *name, const char *whe
   for (int32_t i = 0; i < n_names; i++) {
     tn_nearest_offer(&nearest, names[i]);
   }
-  if (nearest.best != NULL) {
-    return tn_fail(err, TARN_E_NOT_FOUND, "%s '%s' does not exist in %s; did you mean '%s'?", what,
-                   name, where, nearest.best);
-  }
-  return tn_fail(err, TARN_E_NOT_FOUND, "%s '%s' does not exist in %s", what, name, where);
+  return tn_fail(err, TARN_E_NOT_FOUND, "%s '%s' does not exist in %s%s", what, name, where,
+                 tn_nearest_hint(&nearest).text);
 }
 
 tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_arena *arena,

@@ -104,49 +104,13 @@ static const tn_field schema_fields[] = {
     TIME3(6, "update_time", NOT_NULL),
 };
 
-static tarn_status quote_text(tn_buf *out, const char *text, tarn_error *err) {
-  return tn_json_quote(out, tn_slice_text(text), err);
-}
-
 static tarn_status fields_json(const tn_schema *schema, tn_buf *out, tarn_error *err) {
   TN_TRY(tn_buf_text(out, "[", err));
   for (int32_t i = 0; i < schema->n_fields; i++) {
-    const tn_field *f = &schema->fields[i];
-    TN_TRY(tn_buf_printf(out, err, "%s{\"id\":%d,\"name\":", i > 0 ? "," : "", (int)f->id));
-    TN_TRY(quote_text(out, f->name, err));
-    TN_TRY(tn_buf_text(out, ",\"type\":", err));
-    TN_TRY(tn_type_to_json(&f->type, out, err));
-    if (f->description != NULL) {
-      TN_TRY(tn_buf_text(out, ",\"description\":", err));
-      TN_TRY(quote_text(out, f->description, err));
-    }
-    if (f->default_value != NULL) {
-      TN_TRY(tn_buf_text(out, ",\"defaultValue\":", err));
-      TN_TRY(quote_text(out, f->default_value, err));
-    }
-    TN_TRY(tn_buf_text(out, "}", err));
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_field_to_json(&schema->fields[i], out, err));
   }
   return tn_buf_text(out, "]", err);
-}
-
-static tarn_status names_json(const char *const *names, int32_t n, tn_buf *out, tarn_error *err) {
-  TN_TRY(tn_buf_text(out, "[", err));
-  for (int32_t i = 0; i < n; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(quote_text(out, names[i], err));
-  }
-  return tn_buf_text(out, "]", err);
-}
-
-static tarn_status options_json(const tn_schema *schema, tn_buf *out, tarn_error *err) {
-  TN_TRY(tn_buf_text(out, "{", err));
-  for (int32_t i = 0; i < schema->n_options; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(quote_text(out, schema->options[i].key, err));
-    TN_TRY(tn_buf_text(out, ":", err));
-    TN_TRY(quote_text(out, schema->options[i].value, err));
-  }
-  return tn_buf_text(out, "}", err);
 }
 
 static tarn_status add_schema(const tn_table *table, tn_system_rows *rows, const tn_schema *schema,
@@ -157,13 +121,13 @@ static tarn_status add_schema(const tn_table *table, tn_system_rows *rows, const
   TN_TRY(fields_json(schema, text, err));
   TN_TRY(tn_system_rows_slice(rows, 1, tn_buf_slice(text), err));
   text->len = 0;
-  TN_TRY(names_json(schema->partition_keys, schema->n_partition_keys, text, err));
+  TN_TRY(tn_json_quote_list(text, schema->partition_keys, schema->n_partition_keys, err));
   TN_TRY(tn_system_rows_slice(rows, 2, tn_buf_slice(text), err));
   text->len = 0;
-  TN_TRY(names_json(schema->primary_keys, schema->n_primary_keys, text, err));
+  TN_TRY(tn_json_quote_list(text, schema->primary_keys, schema->n_primary_keys, err));
   TN_TRY(tn_system_rows_slice(rows, 3, tn_buf_slice(text), err));
   text->len = 0;
-  TN_TRY(options_json(schema, text, err));
+  TN_TRY(tn_options_to_json(schema->options, schema->n_options, text, err));
   TN_TRY(tn_system_rows_slice(rows, 4, tn_buf_slice(text), err));
   TN_TRY(tn_system_rows_text(rows, 5, schema->comment, err));
   tn_system_rows_int(rows, 6, local_ms(table, schema->time_ms));
@@ -418,9 +382,6 @@ tarn_status tn_system_table_find(const char *name, const tn_system_table **out, 
       return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s is not in this release", name);
     }
   }
-  if (nearest.best != NULL) {
-    return tn_fail(err, TARN_E_NOT_FOUND, "there is no system table $%s; did you mean $%s?", name,
-                   nearest.best);
-  }
-  return tn_fail(err, TARN_E_NOT_FOUND, "there is no system table $%s", name);
+  return tn_fail(err, TARN_E_NOT_FOUND, "there is no system table $%s%s", name,
+                 tn_nearest_hint(&nearest).text);
 }

@@ -11,6 +11,7 @@
 
 /* ------------------------------------------------------------------ columns */
 
+/* parent: of a nested field; NULL: a column. */
 static tarn_status no_such_column(const tn_field *fields, int32_t n_fields, tn_slice name,
                                   const char *parent, tarn_error *err) {
   tn_nearest nearest;
@@ -18,13 +19,12 @@ static tarn_status no_such_column(const tn_field *fields, int32_t n_fields, tn_s
   for (int32_t i = 0; i < n_fields; i++) {
     tn_nearest_offer(&nearest, fields[i].name);
   }
-  const char *hint = nearest.best != NULL ? "; did you mean " : "";
-  const char *best = nearest.best != NULL ? nearest.best : "";
   if (parent == NULL) {
-    return tn_fail(err, TARN_E_NOT_FOUND, "no column '%.*s'%s%s", TN_SLICE_ARG(name), hint, best);
+    return tn_fail(err, TARN_E_NOT_FOUND, "no column '%.*s'%s", TN_SLICE_ARG(name),
+                   tn_nearest_hint(&nearest).text);
   }
-  return tn_fail(err, TARN_E_NOT_FOUND, "no field '%.*s' in column %s%s%s", TN_SLICE_ARG(name),
-                 parent, hint, best);
+  return tn_fail(err, TARN_E_NOT_FOUND, "no field '%.*s' in column %s%s", TN_SLICE_ARG(name),
+                 parent, tn_nearest_hint(&nearest).text);
 }
 
 tarn_status tn_pred_column_find_path(tn_arena *arena, const tn_field *fields, int32_t n_fields,

@@ -358,6 +358,17 @@ tarn_status tn_schema_ids(tarn_env *env, tn_storage *storage, const char *root, 
   return TARN_OK;
 }
 
+tarn_status tn_options_to_json(const tn_option *options, int32_t n, tn_buf *out, tarn_error *err) {
+  TN_TRY(tn_buf_text(out, "{", err));
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(options[i].key), err));
+    TN_TRY(tn_buf_text(out, ":", err));
+    TN_TRY(tn_json_quote(out, tn_slice_text(options[i].value), err));
+  }
+  return tn_buf_text(out, "}", err);
+}
+
 const char *tn_schema_option(const tn_schema *schema, const char *key) {
   for (int32_t i = 0; i < schema->n_options; i++) {
     if (strcmp(schema->options[i].key, key) == 0) {

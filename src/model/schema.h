@@ -60,6 +60,9 @@ TN_CHECKED tarn_status tn_schema_ids(tarn_env *env, tn_storage *storage, const c
 int32_t tn_schema_partition_key(const tn_schema *schema, int32_t field_id);
 int32_t tn_schema_key_column(const tn_schema *schema, int32_t field_id);
 
+/* Append options as a JSON object. */
+TN_CHECKED tarn_status tn_options_to_json(const tn_option *options, int32_t n, tn_buf *out,
+                                          tarn_error *err);
 /* The stored option, NULL when absent. */
 const char *tn_schema_option(const tn_schema *schema, const char *key);
 
