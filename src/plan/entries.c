@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "format/avro/avro.h"
+#include "format/parquet/parquet.h"
 #include "plan/plan.h"
 
 #define CHUNK 1024 /* entries */
@@ -40,7 +41,7 @@ typedef struct entries_scan {
   int32_t max_workers;
 } entries_scan;
 
-const tn_record_readers tn_plan_readers = {tn_avro_read_records, NULL};
+const tn_record_readers tn_plan_readers = {tn_avro_read_records, tn_pq_read_records};
 
 tarn_status tn_manifest_refs_add(tn_manifest_refs *refs, tn_arena *arena,
                                  const tn_manifest_file *manifest, tarn_error *err) {

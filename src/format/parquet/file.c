@@ -176,10 +176,27 @@ static tarn_status cache_key(tarn_env *env, const tn_file *file, tn_buf *out, ta
   return tn_buf_append(out, size, sizeof(size), err);
 }
 
+/* An opened file; takes over meta, on failure, too. */
+static tarn_status make_file(tarn_env *env, tn_file *file, tn_pq_meta *meta, tn_format_file **out,
+                             tarn_error *err) {
+  tn_pq_file *made = tn_calloc(&env->mem, 1, sizeof(*made));
+  if (made == NULL) {
+    meta_release(meta);
+    return tn_oom(err);
+  }
+  made->base.ops = &tn_parquet_format;
+  made->base.env = env;
+  made->base.file = tn_file_retain(file);
+  made->base.n_rows = meta->footer.n_rows;
+  atomic_init(&made->base.refs, 1);
+  made->meta = meta;
+  *out = &made->base;
+  return TARN_OK;
+}
+
 static tarn_status parquet_open(tarn_env *env, tn_file *file, tn_format_file **out,
                                 tarn_error *err) {
   tarn_status st = TARN_OK;
-  tn_pq_file *made = NULL;
   tn_pq_meta *meta = NULL;
   tn_buf key;
   *out = NULL;
@@ -191,23 +208,18 @@ static tarn_status parquet_open(tarn_env *env, tn_file *file, tn_format_file **o
       tn_cache_put(env->cache, &footer_cache, tn_buf_slice(&key), meta, meta->arena.held_bytes);
     }
   }
-  made = tn_calloc(&env->mem, 1, sizeof(*made));
-  if (made == NULL) {
-    st = tn_oom(err);
-    goto done;
-  }
-  made->base.ops = &tn_parquet_format;
-  made->base.env = env;
-  made->base.file = tn_file_retain(file);
-  made->base.n_rows = meta->footer.n_rows;
-  atomic_init(&made->base.refs, 1);
-  made->meta = meta;
-  meta = NULL;
-  *out = &made->base;
+  st = make_file(env, file, meta, out, err);
 done:
-  meta_release(meta);
   tn_buf_reset(&key);
   return st;
+}
+
+tarn_status tn_pq_file_open_once(tarn_env *env, tn_file *file, tn_format_file **out,
+                                 tarn_error *err) {
+  tn_pq_meta *meta;
+  *out = NULL;
+  TN_TRY(load_meta(env, file, &meta, err));
+  return make_file(env, file, meta, out, err);
 }
 
 static void parquet_release(tn_format_file *file) {

@@ -30,6 +30,10 @@ static inline tn_pq_file *tn_pq_file_of(tn_format_file *file) {
   return TN_CONTAINER_OF(file, tn_pq_file, base);
 }
 
+/* Open a file whose footer is read once and no more, past the cache. Errors: as of open(). */
+TN_CHECKED tarn_status tn_pq_file_open_once(tarn_env *env, tn_file *file, tn_format_file **out,
+                                            tarn_error *err);
+
 /* A leaf's dotted path, for messages. */
 static inline const char *tn_pq_leaf_path(const tn_pq_file *file, int32_t leaf) {
   return file->meta->schema.leaf_paths[leaf];

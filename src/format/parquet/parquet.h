@@ -7,8 +7,16 @@
 #ifndef TN_FORMAT_PARQUET_PARQUET_H
 #define TN_FORMAT_PARQUET_PARQUET_H
 
+#include "column/record.h"
 #include "format/format.h"
 
 extern const tn_format_ops tn_parquet_format;
+
+/* A tn_record_read_fn: manifests in Parquet. Errors: CORRUPT, UNSUPPORTED, LIMIT, NOMEM; the
+ * sink's. */
+TN_CHECKED tarn_status tn_pq_read_records(tarn_env *env, tn_slice file, const char *path,
+                                          const tn_record_field *fields, int32_t n_fields,
+                                          size_t record_bytes, tn_record_sink sink, void *ctx,
+                                          tarn_error *err);
 
 #endif
