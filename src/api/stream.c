@@ -188,7 +188,7 @@ done:
   tn_batch_reset(s->env, &rows);
   tn_free(&s->env->mem, kept);
   tn_free(&s->env->mem, selected);
-  return st;
+  return tn_table_fault(scan->table->table, st, err);
 }
 
 static void free_nothing(row_stream *s) {

@@ -409,3 +409,11 @@ tarn_status tn_table_schema(tn_table *table, int64_t schema_id, tn_schema **out,
   }
   return tn_schema_load(table->env, table->storage, table->branch_path, schema_id, out, err);
 }
+
+tarn_status tn_table_fault(const tn_table *table, tarn_status status, tarn_error *err) {
+  if (status == TARN_E_CORRUPT && err != NULL && strstr(err->message, table->full_name) == NULL &&
+      strstr(err->message, table->path) == NULL) {
+    return tn_error_context(err, status, "table %s", table->full_name);
+  }
+  return status;
+}

@@ -95,4 +95,9 @@ TN_CHECKED tarn_status tn_table_with_schema(tn_table *table, tn_schema *schema, 
 TN_CHECKED tarn_status tn_table_schema(tn_table *table, int64_t schema_id, tn_schema **out,
                                        tarn_error *err);
 
+/* Corrupt metadata or data whose place the message does not tell is named by its table: returns
+ * status; err (which may be NULL) gets the table's name in front, unless it has that or a path of
+ * the table. */
+tarn_status tn_table_fault(const tn_table *table, tarn_status status, tarn_error *err);
+
 #endif

@@ -104,5 +104,5 @@ done:
   }
   tn_entries_reset(&entries);
   tn_arena_reset(&l.scratch);
-  return st;
+  return tn_table_fault(table, st, err);
 }

@@ -388,10 +388,10 @@ tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err) 
         tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &latest, NULL) !=
             TARN_OK ||
         latest == lost) {
-      return st;
+      break;
     }
   }
-  return st;
+  return tn_table_fault(table, st, err);
 }
 
 tn_plan *tn_plan_retain(tn_plan *plan) {

@@ -352,7 +352,8 @@ static tarn_status next_rows(tn_read *read, tn_batch *out, tarn_error *err) {
 tarn_status tn_read_next(tn_read *read, tn_batch *out, tarn_error *err) {
   memset(out, 0, sizeof(*out));
   if (read->failed == TARN_OK) {
-    read->failed = next_rows(read, out, &read->error);
+    read->failed =
+        tn_table_fault(read->c.o.table, next_rows(read, out, &read->error), &read->error);
   }
   if (read->failed != TARN_OK && err != NULL) {
     *err = read->error;
