@@ -21,6 +21,9 @@ add_library(tarn_roaring OBJECT ${TARN_DEPS}/croaring/roaring.c)
 target_include_directories(tarn_roaring SYSTEM PUBLIC ${TARN_DEPS}/croaring)
 target_compile_options(tarn_roaring PRIVATE -w -D_GNU_SOURCE)
 target_compile_definitions(tarn_roaring PUBLIC CROARING_ATOMIC_IMPL=1)
+if(TARN_SANITIZE STREQUAL "address")
+  target_compile_options(tarn_roaring PRIVATE -fsanitize=address)
+endif()
 
 # nanoarrow with its IPC part, namespaced (TarnNa); for the program and the tests, not in the library.
 file(GLOB NANOARROW_SOURCES ${TARN_DEPS}/nanoarrow/src/*.c)

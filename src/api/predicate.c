@@ -180,13 +180,16 @@ static tarn_status build_compound(void *ctx, tarn_predicate *p, tarn_error *err)
     return tn_oom(err);
   }
   for (size_t i = 0; i < r->n; i++) {
+    if (r->operands[i]->root->depth >= TN_PRED_MAX_DEPTH) {
+      return tn_fail(err, TARN_E_LIMIT, "a predicate of more than %d levels", TN_PRED_MAX_DEPTH);
+    }
     children[i] = tn_pred_copy(&p->arena, r->operands[i]->root);
     if (children[i] == NULL) {
       return tn_oom(err);
     }
   }
   p->root = tn_pred_compound(&p->arena, r->op, children, (int32_t)r->n);
-  return TARN_OK;
+  return p->root != NULL ? TARN_OK : tn_oom(err);
 }
 
 tarn_status tarn_predicate_and(tarn_env *env, tarn_predicate *const *operands, size_t n,

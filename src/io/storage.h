@@ -1,8 +1,8 @@
 /* storage.h - the only door to files.
  *
  * A storage is a table of calls over one kind of place: the local file system, or memory (tests).
- * A read delivers all bytes or fails. Names are full paths; "file:" URIs are accepted for local
- * ones. Everything here is thread-safe unless told otherwise.
+ * A read delivers all bytes or fails. Names are plain full paths: tn_path_plain takes "file:" URIs
+ * apart. Everything here is thread-safe unless told otherwise.
  */
 #ifndef TN_IO_STORAGE_H
 #define TN_IO_STORAGE_H
