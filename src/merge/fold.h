@@ -27,8 +27,8 @@ typedef enum tn_fold_op {
 
 typedef struct tn_fold_steps {
   int64_t n_groups;
-  const uint32_t
-      *groups; /* n_groups + 1 borders in rows; groups may be empty (the value is null) */
+  const uint32_t *groups; /* n_groups + 1 borders in rows, the first not always 0; groups may be
+                             empty (the value is null) */
   const tn_row_ref *rows; /* in merge order */
   const uint8_t *ops;     /* a tn_fold_op for each of rows; NULL: all ADD */
 } tn_fold_steps;
@@ -67,6 +67,9 @@ struct tn_fold_function {
                       tarn_error *err);
   tarn_status (*fold)(const tn_fold_input *in, const tn_fold_steps *steps, tn_vec *out,
                       tarn_error *err);
+  /* agg(null, x) is x, whatever x: a row that is taken unchanged may come as ADD. Where this is
+   * false (distinct, limits, dropped elements) it comes as SET. */
+  bool adds_first_as_it_is;
 };
 
 /* The function of that name; NULL: there is none. */
