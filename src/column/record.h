@@ -58,4 +58,26 @@ typedef struct tn_record_readers {
   tn_record_read_fn parquet; /* "PAR1"; NULL: refused by name */
 } tn_record_readers;
 
+/* ------------------------------------------------------------------ writing
+ *
+ * The same tables the other way: structs become records of a file with a given schema. Fields whose
+ * flag is false are null. */
+
+/* A file of records under construction; grows in memory, so that its size is known. */
+typedef struct tn_record_writer tn_record_writer;
+
+typedef struct tn_record_writer_ops {
+  /* schema_json: the writer's Avro schema, whose fields are matched with the table's by name: those
+   * that the table lacks are null. compression: "zstd", "snappy", "null" ... */
+  tarn_status (*create)(tarn_env *env, const char *schema_json, const char *compression,
+                        const tn_record_field *fields, int32_t n_fields, tn_record_writer **out,
+                        tarn_error *err);
+  tarn_status (*add)(tn_record_writer *writer, const void *record, tarn_error *err);
+  /* Bytes so far, the open block not yet compressed. */
+  int64_t (*size)(const tn_record_writer *writer);
+  /* The whole file; valid until the writer is freed. */
+  tarn_status (*finish)(tn_record_writer *writer, tn_slice *file, tarn_error *err);
+  void (*free)(tn_record_writer *writer);
+} tn_record_writer_ops;
+
 #endif

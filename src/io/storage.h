@@ -98,6 +98,54 @@ void tn_file_release(tn_file *file); /* accepts NULL */
 TN_CHECKED tarn_status tn_file_read(tn_file *file, int64_t offset, void *out, size_t n_bytes,
                                     tarn_error *err);
 
+/* ------------------------------------------------------------------ writing
+ *
+ * What survives a loss of power is what was synced: the content of a file by tn_sink_finish(sync)
+ * or the calls below, its name by tn_storage_sync_folder() of its folder (and of that folder's, if
+ * it is new). env->syncs_files == false turns every sync into nothing. Writers follow one order:
+ * contents, names, then the one file that makes them visible, by tn_storage_publish().
+ */
+
+typedef struct tn_sink tn_sink; /* a file being written front to back; one thread */
+
+/* A new file; missing folders are made. Nobody else may have it: EXISTS when the name is taken. */
+TN_CHECKED tarn_status tn_storage_create(tn_storage *storage, const char *path, tn_sink **out,
+                                         tarn_error *err);
+/* Append all bytes (small ones are gathered) or fail; after a failure only tn_sink_abort(). */
+TN_CHECKED tarn_status tn_sink_write(tn_sink *sink, const void *data, size_t n_bytes,
+                                     tarn_error *err);
+int64_t tn_sink_size(const tn_sink *sink); /* bytes so far */
+/* Write out what is gathered, sync the content if asked, close and free. On failure the file is
+ * removed. */
+TN_CHECKED tarn_status tn_sink_finish(tn_sink *sink, bool sync, tarn_error *err);
+/* Close, remove the file and free. Accepts NULL. */
+void tn_sink_abort(tn_sink *sink);
+
+/* Make a small file visible whole and synced, or not at all: content under a temporary name beside
+ * it, then a name that must not exist yet (link(2)). EXISTS when somebody was first. When the call
+ * fails otherwise, the outcome may be unknown: whoever needs it looks. */
+TN_CHECKED tarn_status tn_storage_publish(tn_storage *storage, const char *path, tn_slice bytes,
+                                          tarn_error *err);
+/* The same, replacing what is there (rename(2)). sync: false for hints. */
+TN_CHECKED tarn_status tn_storage_replace(tn_storage *storage, const char *path, tn_slice bytes,
+                                          bool sync, tarn_error *err);
+/* Remove a file. One that is not there is fine. */
+TN_CHECKED tarn_status tn_storage_remove(tn_storage *storage, const char *path, tarn_error *err);
+/* An empty folder: true when it was removed; one that is not empty or not there stays. */
+bool tn_storage_remove_empty_folder(tn_storage *storage, const char *path);
+/* A folder with all that is in it, links not followed; not there is fine. */
+TN_CHECKED tarn_status tn_storage_remove_tree(tn_storage *storage, const char *path,
+                                              tarn_error *err);
+/* A folder, and those above it. Fine when it is there. */
+TN_CHECKED tarn_status tn_storage_make_folder(tn_storage *storage, const char *path,
+                                              tarn_error *err);
+/* Give a file or folder another name in the same storage. EXISTS when it is taken. */
+TN_CHECKED tarn_status tn_storage_rename(tn_storage *storage, const char *from, const char *to,
+                                         tarn_error *err);
+/* Sync the names in a folder. */
+TN_CHECKED tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path,
+                                              tarn_error *err);
+
 /* Wraps a storage so that the n-th call fails with an errno, or reads are short (tests; fault
  * walks). The fault must outlive the wrapper and its files; inner is retained. */
 typedef struct tn_storage_fault {
