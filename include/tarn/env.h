@@ -52,9 +52,16 @@ typedef struct tarn_env_options {
   tarn_log_level log_level;       /* the most talkative level that reaches `log` */
   int64_t (*clock_ms)(void *ctx); /* NULL: the system's clock; milliseconds since 1970 */
   void *clock_ctx;
+  /* Not 0: writers do not wait until files and their names have reached the disk. A crash of the
+   * machine may then lose commits that were reported as done, or leave a table damaged. */
+  int32_t no_sync;
+  /* Fill n_bytes; they become the unique parts of file names. NULL: the system's random numbers. */
+  void (*random)(void *ctx, void *out, size_t n_bytes);
+  void *random_ctx;
 } tarn_env_options;
 
-#define TARN_ENV_OPTIONS_INIT {sizeof(tarn_env_options), 0, 0, 0, 0, 0, 0, TARN_LOG_WARN, 0, 0}
+#define TARN_ENV_OPTIONS_INIT \
+  {sizeof(tarn_env_options), 0, 0, 0, 0, 0, 0, TARN_LOG_WARN, 0, 0, 0, 0, 0}
 
 /* Make an environment. options may be NULL: all defaults.
  *

@@ -1,6 +1,9 @@
 /* env.c - the user's options checked, the parts of an environment made and ended, its log. */
+#define _DEFAULT_SOURCE /* getentropy */
+
 #include "base/env.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +62,9 @@ tarn_status tarn_env_create(const tarn_env_options *options, tarn_env **out, tar
   env->log_level = o.log_level;
   env->clock_ms = o.clock_ms != NULL ? o.clock_ms : system_clock_ms;
   env->clock_ctx = o.clock_ctx;
+  env->syncs_files = o.no_sync == 0;
+  env->random = o.random;
+  env->random_ctx = o.random_ctx;
   env->pid = getpid();
   TN_TRY_TO(fail,
             tn_zone_open(&env->mem, o.time_zone != NULL ? o.time_zone : "UTC", &env->zone, err));
@@ -175,6 +181,35 @@ tarn_status tn_env_check(const tarn_env *env, tarn_error *err) {
 
 int64_t tn_env_now_ms(const tarn_env *env) {
   return env->clock_ms(env->clock_ctx);
+}
+
+tarn_status tn_env_random(const tarn_env *env, void *out, size_t n_bytes, tarn_error *err) {
+  if (env->random != NULL) {
+    env->random(env->random_ctx, out, n_bytes);
+    return TARN_OK;
+  }
+  return getentropy(out, n_bytes) == 0
+             ? TARN_OK
+             : tn_fail_errno(err, errno, "%zu random bytes of the system", n_bytes);
+}
+
+tarn_status tn_env_uuid(const tarn_env *env, char out[TN_UUID_CHARS + 1], tarn_error *err) {
+  static const char digits[] = "0123456789abcdef";
+  uint8_t bytes[16];
+  char *at = out;
+  out[0] = '\0';
+  TN_TRY(tn_env_random(env, bytes, sizeof(bytes), err));
+  bytes[6] = (uint8_t)((bytes[6] & 0x0F) | 0x40); /* version 4 */
+  bytes[8] = (uint8_t)((bytes[8] & 0x3F) | 0x80); /* RFC 9562's variant */
+  for (int i = 0; i < 16; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) {
+      *at++ = '-';
+    }
+    *at++ = digits[bytes[i] >> 4];
+    *at++ = digits[bytes[i] & 15];
+  }
+  *at = '\0';
+  return TARN_OK;
 }
 
 void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) {

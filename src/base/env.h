@@ -41,6 +41,9 @@ struct tarn_env {
   tarn_log_level log_level;
   int64_t (*clock_ms)(void *ctx);
   void *clock_ctx;
+  bool syncs_files; /* storages wait for the disk where they promise it */
+  void (*random)(void *ctx, void *out, size_t n_bytes); /* NULL: the system's */
+  void *random_ctx;
   pid_t pid; /* of the process that made it; see tn_env_check */
   _Atomic int64_t read_requests, read_bytes;
   _Atomic(tn_spare *) spares[TN_N_SPARE_SLOTS]; /* NULL until a room keeps some */
@@ -59,6 +62,15 @@ tn_spare *tn_env_make_spare(tarn_env *env, tn_spare_slot slot, size_t n_bytes,
 TN_CHECKED tarn_status tn_env_check(const tarn_env *env, tarn_error *err);
 
 int64_t tn_env_now_ms(const tarn_env *env);
+
+/* Bytes that nobody can guess, at most 256. IO when the system has none. */
+TN_CHECKED tarn_status tn_env_random(const tarn_env *env, void *out, size_t n_bytes,
+                                     tarn_error *err);
+
+#define TN_UUID_CHARS 36
+/* A random UUID (version 4), lower case, NUL-terminated: as java.util.UUID.randomUUID(). */
+TN_CHECKED tarn_status tn_env_uuid(const tarn_env *env, char out[TN_UUID_CHARS + 1],
+                                   tarn_error *err);
 
 /* One line with key=value fields; nothing happens below the level or without a sink. */
 void tn_log(const tarn_env *env, tarn_log_level level, const char *fmt, ...) TN_PRINTF(3, 4);

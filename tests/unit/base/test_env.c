@@ -99,6 +99,45 @@ static void check__refuses_a_child_after_fork(void **state) {
   tarn_env_free(env);
 }
 
+static void count_up(void *ctx, void *out, size_t n_bytes) {
+  uint8_t *next = ctx;
+  for (size_t i = 0; i < n_bytes; i++) {
+    ((uint8_t *)out)[i] = (*next)++;
+  }
+}
+
+static void uuid__is_version_4_of_the_bytes_of_the_hook(void **state) {
+  tarn_env_options options = TARN_ENV_OPTIONS_INIT;
+  tarn_env *env = NULL;
+  tarn_error err;
+  uint8_t next = 0xF0;
+  char text[TN_UUID_CHARS + 1];
+  (void)state;
+  options.random = count_up;
+  options.random_ctx = &next;
+  options.no_sync = 1;
+  assert_works(tarn_env_create(&options, &env, &err), err);
+  assert_false(env->syncs_files);
+  assert_works(tn_env_uuid(env, text, &err), err);
+  assert_string_equal(text, "f0f1f2f3-f4f5-46f7-b8f9-fafbfcfdfeff");
+  tarn_env_free(env);
+}
+
+static void uuid__of_the_system_is_new_each_time(void **state) {
+  tarn_env *env = tn_test_env(1, 0);
+  char a[TN_UUID_CHARS + 1], b[TN_UUID_CHARS + 1];
+  tarn_error err;
+  (void)state;
+  assert_true(env->syncs_files);
+  assert_works(tn_env_uuid(env, a, &err), err);
+  assert_works(tn_env_uuid(env, b, &err), err);
+  assert_int_equal(strlen(a), TN_UUID_CHARS);
+  assert_int_equal(a[14], '4');
+  assert_non_null(strchr("89ab", a[19]));
+  assert_string_not_equal(a, b);
+  tarn_env_free(env);
+}
+
 typedef struct log_sink {
   int count;
   tarn_log_level level;
@@ -202,6 +241,8 @@ int main(void) {
       cmocka_unit_test(create__refuses_values_out_of_range),
       cmocka_unit_test(create__takes_an_older_options_struct),
       cmocka_unit_test(create__leaves_nothing_behind_when_memory_is_out),
+      cmocka_unit_test(uuid__is_version_4_of_the_bytes_of_the_hook),
+      cmocka_unit_test(uuid__of_the_system_is_new_each_time),
       cmocka_unit_test(check__refuses_a_child_after_fork),
       cmocka_unit_test(log__reaches_the_sink_up_to_its_level),
       cmocka_unit_test(clock__comes_from_the_caller),
