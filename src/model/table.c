@@ -178,6 +178,21 @@ static tarn_status read_sequence(tn_table *table, tarn_error *err) {
   return TARN_OK;
 }
 
+/* After the sequence fields are known. */
+static tarn_status read_merge(tn_table *table, tarn_error *err) {
+  tn_table_facts *f = &table->facts;
+  bool is_partial_update = f->merge_engine == TN_ENGINE_PARTIAL_UPDATE;
+  tn_merge_options *merge = NULL;
+  if (!f->has_primary_key || (!is_partial_update && f->merge_engine != TN_ENGINE_AGGREGATION)) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_merge_options_read(&table->arena, &table->options, table->named_by, table->schema,
+                               is_partial_update, f->sequence_columns, f->n_sequence_columns,
+                               &merge, err));
+  f->merge = merge;
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ facts */
 
 /* Every partition column is part of the primary key? */
@@ -297,6 +312,7 @@ static tarn_status read_facts(tn_table *table, tarn_error *err) {
   TN_TRY(read_engine(table, err));
   TN_TRY(read_vectors_since(table, err));
   TN_TRY(read_sequence(table, err));
+  TN_TRY(read_merge(table, err));
   TN_TRY(read_sizes(table, err));
   read_texts(table);
   return TARN_OK;

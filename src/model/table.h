@@ -4,6 +4,7 @@
 #ifndef TN_MODEL_TABLE_H
 #define TN_MODEL_TABLE_H
 
+#include "model/merge_options.h"
 #include "model/options.h"
 
 typedef enum tn_merge_engine {
@@ -45,6 +46,7 @@ typedef struct tn_table_facts {
   bool skips_level_0; /* batch reads of primary-key tables: deletion vectors, or first-row */
   bool needs_lookup; /* the same with lookup changelog, deletion vectors, force-lookup, first-row */
   bool ignore_delete;
+  const tn_merge_options *merge; /* of partial-update and aggregation; NULL: other engines */
   int32_t *sequence_columns; /* user sequence fields */
   int32_t n_sequence_columns;
   bool sequence_descending;
