@@ -83,42 +83,68 @@ static const system_column *find_system_column(int32_t id) {
   return NULL;
 }
 
-static tarn_status map_column(tn_arena *arena, const tn_table *table, const tn_schema *file_schema,
-                              bool is_key_value, const tn_field *wanted, tn_column_map *map,
-                              tn_column_place *place, tarn_error *err) {
+/* A system column of row tracking in a file of rows without keys. */
+static void map_tracked(const tn_file_columns *file, const tn_field *wanted, tn_column_map *map,
+                        tn_column_place *place) {
+  const tn_field *tracked = tn_row_tracking_field(wanted->id);
+  *place = (tn_column_place){TN_FROM_ENTRY, -1, false};
+  if (file->stores[tracked - tn_row_tracking_fields]) {
+    map->physical[map->n_physical] = *tracked;
+    place->index = map->n_physical++;
+  }
+}
+
+static tarn_status map_system(const tn_table *table, const tn_file_columns *file,
+                              const system_column *system, const tn_field *wanted,
+                              tn_column_map *map, tn_column_place *place, tarn_error *err) {
+  tn_field *physical = &map->physical[map->n_physical];
+  if (!file->is_key_value && tn_row_tracking_field(wanted->id) != NULL) {
+    map_tracked(file, wanted, map, place);
+    return table->facts.row_tracking
+               ? TARN_OK
+               : tn_fail(err, TARN_E_UNSUPPORTED,
+                         "table %s has no column '%s': 'row-tracking.enabled' is not set",
+                         table->full_name, system->name);
+  }
+  if (!file->is_key_value || system->root == TN_N_TYPE_ROOTS) {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "system column '%s' of %s cannot be read", system->name,
+                   table->full_name);
+  }
+  physical->id = wanted->id;
+  physical->name = system->name;
+  physical->type.root = system->root;
+  *place = (tn_column_place){TN_FROM_FILE, map->n_physical++, false};
+  return TARN_OK;
+}
+
+static tarn_status map_column(tn_arena *arena, const tn_table *table, const tn_file_columns *file,
+                              const tn_field *wanted, tn_column_map *map, tn_column_place *place,
+                              tarn_error *err) {
   const system_column *system = find_system_column(wanted->id);
   int32_t at = tn_schema_partition_key(table->schema, wanted->id);
   tn_field *physical = &map->physical[map->n_physical];
   if (system != NULL) {
-    if (!is_key_value || system->root == TN_N_TYPE_ROOTS) {
-      return tn_fail(err, TARN_E_UNSUPPORTED, "system column '%s' of %s cannot be read yet",
-                     system->name, table->full_name);
-    }
-    physical->id = wanted->id;
-    physical->name = system->name;
-    physical->type.root = system->root;
-    *place = (tn_column_place){TN_FROM_FILE, map->n_physical++, false};
-    return TARN_OK;
+    return map_system(table, file, system, wanted, map, place, err);
   }
   if (at >= 0) {
     *place = (tn_column_place){TN_FROM_PARTITION, at, false};
     return TARN_OK;
   }
-  at = tn_fields_find_id(file_schema->fields, file_schema->n_fields, wanted->id);
+  at = tn_fields_find_id(file->fields, file->n_fields, wanted->id);
   if (at < 0) {
     *place = (tn_column_place){TN_FROM_NOTHING, 0, false};
     return TARN_OK;
   }
-  *physical = file_schema->fields[at];
-  TN_TRY(prune_type(arena, &file_schema->fields[at].type, &wanted->type, &physical->type, err));
+  *physical = file->fields[at];
+  TN_TRY(prune_type(arena, &file->fields[at].type, &wanted->type, &physical->type, err));
   *place = (tn_column_place){TN_FROM_FILE, map->n_physical++,
                              !tn_type_equal(&physical->type, &wanted->type, false)};
   return TARN_OK;
 }
 
-tarn_status tn_column_map_make(tn_arena *arena, const tn_table *table, const tn_schema *file_schema,
-                               const tn_field *wanted, int32_t n_wanted, bool is_key_value,
-                               tn_column_map *out, tarn_error *err) {
+tarn_status tn_column_map_make(tn_arena *arena, const tn_table *table, const tn_file_columns *file,
+                               const tn_field *wanted, int32_t n_wanted, tn_column_map *out,
+                               tarn_error *err) {
   out->wanted = wanted;
   out->n_wanted = n_wanted;
   out->n_physical = 0;
@@ -128,8 +154,7 @@ tarn_status tn_column_map_make(tn_arena *arena, const tn_table *table, const tn_
     return tn_oom(err);
   }
   for (int32_t i = 0; i < n_wanted; i++) {
-    TN_TRY(
-        map_column(arena, table, file_schema, is_key_value, &wanted[i], out, &out->places[i], err));
+    TN_TRY(map_column(arena, table, file, &wanted[i], out, &out->places[i], err));
   }
   return TARN_OK;
 }
@@ -141,11 +166,16 @@ tarn_status tn_column_map_make(tn_arena *arena, const tn_table *table, const tn_
 tarn_status tn_data_shape_create(tn_table *table, const tn_field *first_fields, int32_t n_first,
                                  const tn_field *rest_fields, int32_t n_rest, bool is_key_value,
                                  tn_data_shape **out, tarn_error *err) {
-  tn_data_shape *shape = tn_calloc(&table->env->mem, 1, sizeof(*shape));
+  tn_data_shape *shape;
+  bool gives_descriptors;
+  *out = NULL;
+  TN_TRY(tn_options_bool(&table->options, "blob-as-descriptor", &gives_descriptors, err));
+  shape = tn_calloc(&table->env->mem, 1, sizeof(*shape));
   *out = shape;
   if (shape == NULL) {
     return tn_oom(err);
   }
+  shape->gives_descriptors = gives_descriptors;
   shape->table = tn_table_retain(table);
   tn_arena_init(&shape->arena, &table->env->mem, SHAPE_LIMIT);
   shape->first_fields = first_fields;
@@ -169,12 +199,52 @@ void tn_data_shape_free(tn_data_shape *shape) {
   tn_free(mem, shape);
 }
 
-static tarn_status make_maps(tn_data_shape *shape, tn_shape_maps *maps, tarn_error *err) {
+/* The columns of the schema that the file was written with. */
+static tarn_status find_columns(tn_data_shape *shape, const tn_data_file *file, tn_shape_maps *maps,
+                                tarn_error *err) {
+  const tn_schema *schema = maps->schema;
+  tn_file_columns *columns = &maps->columns;
+  tn_field *fields;
+  tn_slice *names;
+  columns->is_key_value = shape->is_key_value;
+  for (size_t i = 0; i < TN_N_ROW_TRACKING_FIELDS; i++) {
+    columns->stores[i] = tn_data_file_may_store(file, &tn_row_tracking_fields[i]);
+  }
+  columns->fields = schema->fields;
+  columns->n_fields = schema->n_fields;
+  maps->has_write_cols = file->has_write_cols;
+  if (!file->has_write_cols) {
+    return TARN_OK;
+  }
+  fields = tn_arena_calloc(&shape->arena, (size_t)schema->n_fields + 1, sizeof(*fields));
+  names = tn_arena_calloc(&shape->arena, (size_t)file->write_cols.count + 1, sizeof(*names));
+  if (fields == NULL || names == NULL) {
+    return tn_oom(err);
+  }
+  columns->fields = fields;
+  columns->n_fields = 0;
+  for (int32_t i = 0; i < schema->n_fields; i++) {
+    if (tn_data_file_has_column(file, tn_slice_text(schema->fields[i].name))) {
+      fields[columns->n_fields++] = schema->fields[i];
+    }
+  }
+  maps->write_cols = (tn_record_array){names, file->write_cols.count};
+  for (int32_t i = 0; i < file->write_cols.count; i++) {
+    if (!tn_arena_slice(&shape->arena, ((const tn_slice *)file->write_cols.items)[i], &names[i])) {
+      return tn_oom(err);
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status make_maps(tn_data_shape *shape, const tn_data_file *file, tn_shape_maps *maps,
+                             tarn_error *err) {
   int32_t n_first, n_rest;
-  TN_TRY(tn_column_map_make(&shape->arena, shape->table, maps->schema, shape->first_fields,
-                            shape->n_first, shape->is_key_value, &maps->first, err));
-  TN_TRY(tn_column_map_make(&shape->arena, shape->table, maps->schema, shape->rest_fields,
-                            shape->n_rest, shape->is_key_value, &maps->rest, err));
+  TN_TRY(find_columns(shape, file, maps, err));
+  TN_TRY(tn_column_map_make(&shape->arena, shape->table, &maps->columns, shape->first_fields,
+                            shape->n_first, &maps->first, err));
+  TN_TRY(tn_column_map_make(&shape->arena, shape->table, &maps->columns, shape->rest_fields,
+                            shape->n_rest, &maps->rest, err));
   n_first = maps->first.n_physical;
   n_rest = maps->rest.n_physical;
   maps->joined =
@@ -187,12 +257,27 @@ static tarn_status make_maps(tn_data_shape *shape, tn_shape_maps *maps, tarn_err
   return TARN_OK;
 }
 
-tarn_status tn_data_shape_maps(tn_data_shape *shape, int64_t schema_id, const tn_shape_maps **out,
-                               tarn_error *err) {
+static bool maps_fit(const tn_shape_maps *maps, const tn_data_file *file) {
+  const tn_slice *a = maps->write_cols.items, *b = file->write_cols.items;
+  if (maps->schema->id != file->schema_id || maps->has_write_cols != file->has_write_cols ||
+      (file->has_write_cols && maps->write_cols.count != file->write_cols.count)) {
+    return false;
+  }
+  for (int32_t i = 0; file->has_write_cols && i < file->write_cols.count; i++) {
+    if (!tn_slice_equal(a[i], b[i])) {
+      return false;
+    }
+  }
+  return file->has_write_cols ||
+         maps->columns.stores[0] == tn_data_file_may_store(file, &tn_row_tracking_fields[0]);
+}
+
+tarn_status tn_data_shape_maps(tn_data_shape *shape, const tn_data_file *file,
+                               const tn_shape_maps **out, tarn_error *err) {
   tn_shape_maps *maps;
   tarn_status st;
   for (maps = shape->maps; maps != NULL; maps = maps->next) {
-    if (maps->schema->id == schema_id) {
+    if (maps_fit(maps, file)) {
       *out = maps;
       return TARN_OK;
     }
@@ -201,12 +286,13 @@ tarn_status tn_data_shape_maps(tn_data_shape *shape, int64_t schema_id, const tn
   if (maps == NULL) {
     return tn_oom(err);
   }
-  TN_TRY(tn_table_schema(shape->table, schema_id, &maps->schema, err));
-  if (maps->schema->id != schema_id) {
-    st = tn_fail(err, TARN_E_CORRUPT, "%s/schema/schema-%lld: says its id is %lld",
-                 shape->table->branch_path, (long long)schema_id, (long long)maps->schema->id);
+  TN_TRY(tn_table_schema(shape->table, file->schema_id, &maps->schema, err));
+  if (maps->schema->id != file->schema_id) {
+    st =
+        tn_fail(err, TARN_E_CORRUPT, "%s/schema/schema-%lld: says its id is %lld",
+                shape->table->branch_path, (long long)file->schema_id, (long long)maps->schema->id);
   } else {
-    st = make_maps(shape, maps, err);
+    st = make_maps(shape, file, maps, err);
   }
   if (st != TARN_OK) {
     tn_schema_release(maps->schema);

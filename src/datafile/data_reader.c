@@ -14,6 +14,8 @@
 #include "column/pieces.h"
 #include "datafile/column_map.h"
 #include "datafile/index_filter.h"
+#include "format/blob/blob.h"
+#include "format/blob/blob_descriptor.h"
 #include "model/partition.h"
 
 #define ARENA_LIMIT (64u << 20)
@@ -42,6 +44,7 @@ struct tn_data_reader {
   tn_batch raw;        /* as the format gave it */
   tn_batch early_rest; /* D4: with scan.ignore-corrupt-files the rest is read at once */
   int64_t n_rows;      /* of the batch that next() gave */
+  int64_t position;    /* of its first row */
   int64_t n_total;     /* rows given so far */
   size_t range_at;     /* batches without a format reader: where in ranges */
   int64_t range_row;   /* the next position there */
@@ -51,13 +54,41 @@ struct tn_data_reader {
 
 /* ------------------------------------------------------------------ row ranges */
 
-static bool uses_no_partition_key(void *ctx, int32_t field_id) {
-  return tn_schema_partition_key(ctx, field_id) < 0;
+static bool lies_in_files(void *ctx, int32_t field_id) {
+  return tn_schema_partition_key(ctx, field_id) < 0 && tn_row_tracking_field(field_id) == NULL;
 }
 
-/* The pushed predicate on the file's own columns. Parts on partition keys say nothing about it. */
+/* The positions of the rows whose ids the pushed predicate allows. */
+static tarn_status select_row_ids(tn_data_reader *r, tarn_error *err) {
+  const tn_data_file *file = r->request.file;
+  int64_t first, last;
+  tn_ranges ids, positions;
+  tarn_status st = TARN_OK;
+  if (r->request.pushed == NULL || !r->table->facts.row_tracking ||
+      tn_data_file_may_store(file, &tn_row_tracking_fields[0]) ||
+      !tn_data_file_row_ids(file, &first, &last)) {
+    return TARN_OK;
+  }
+  tn_ranges_init(&ids, &r->env->mem);
+  tn_ranges_init(&positions, &r->env->mem);
+  TN_TRY_TO(done, tn_row_ids_of_predicate(r->request.pushed, &ids, err));
+  for (size_t i = 0; i < ids.count; i++) {
+    int64_t begin = ids.items[i].begin > first ? ids.items[i].begin - first : 0;
+    if (ids.items[i].end > first) {
+      TN_TRY_TO(done, tn_ranges_add(&positions, begin, ids.items[i].end - first, err));
+    }
+  }
+  st = tn_ranges_intersect(&r->ranges, &positions, err);
+done:
+  tn_ranges_reset(&ids);
+  tn_ranges_reset(&positions);
+  return st;
+}
+
+/* The pushed predicate on the file's own columns. Parts on partition keys, or on what row tracking
+ * tells of rows, say nothing about it. */
 static tarn_status devolve_pushed(tn_data_reader *r, tarn_error *err) {
-  const tn_schema *schema = r->maps->schema;
+  const tn_file_columns *columns = &r->maps->columns;
   const tn_pred **parts = NULL;
   int32_t n_parts = 0;
   if (r->request.pushed == NULL) {
@@ -67,10 +98,10 @@ static tarn_status devolve_pushed(tn_data_reader *r, tarn_error *err) {
   r->tests = parts;
   for (int32_t i = 0; i < n_parts; i++) {
     const tn_pred *pred = NULL;
-    if (!tn_pred_only_uses(parts[i], uses_no_partition_key, r->table->schema)) {
+    if (!tn_pred_only_uses(parts[i], lies_in_files, r->table->schema)) {
       continue;
     }
-    TN_TRY(tn_pred_devolve(&r->arena, parts[i], schema->fields, schema->n_fields, &pred, err));
+    TN_TRY(tn_pred_devolve(&r->arena, parts[i], columns->fields, columns->n_fields, &pred, err));
     if (pred != NULL && pred->op != TN_PRED_TRUE) {
       r->tests[r->n_tests++] = pred;
     }
@@ -80,12 +111,12 @@ static tarn_status devolve_pushed(tn_data_reader *r, tarn_error *err) {
 
 /* Let statistics in the file remove ranges. */
 static tarn_status prune_by_statistics(tn_data_reader *r, tarn_error *err) {
-  const tn_schema *schema = r->maps->schema;
+  const tn_file_columns *columns = &r->maps->columns;
   for (int32_t i = 0; i < r->n_tests && tn_ranges_rows(&r->ranges) > 0; i++) {
     if (r->tests[i]->op == TN_PRED_FALSE) {
       tn_ranges_reset(&r->ranges);
     } else if (r->format->prune != NULL) {
-      TN_TRY(r->format->prune(r->file, schema->fields, schema->n_fields, r->tests[i], &r->ranges,
+      TN_TRY(r->format->prune(r->file, columns->fields, columns->n_fields, r->tests[i], &r->ranges,
                               err));
     }
   }
@@ -122,6 +153,7 @@ static tarn_status choose_rows(tn_data_reader *r, tarn_error *err) {
   if (r->request.rows != NULL) {
     TN_TRY(tn_ranges_intersect(&r->ranges, r->request.rows, err));
   }
+  TN_TRY(select_row_ids(r, err));
   TN_TRY(devolve_pushed(r, err));
   return tn_index_filter(&r->request, r->maps->schema, r->tests, r->n_tests, &r->ranges, err);
 }
@@ -150,6 +182,9 @@ static tarn_status open_format_reader(tn_data_reader *r, const tn_field *fields,
       .allows_encoded = !r->request.wants_flat,
       .batch_rows = r->request.batch_rows,
       .cancel = r->request.cancel,
+      .blob_uri = r->request.shape->gives_descriptors
+                      ? r->request.full_path != NULL ? r->request.full_path : r->request.path
+                      : NULL,
   };
   return r->format->read(r->file, &request, out, err);
 }
@@ -170,6 +205,7 @@ static tarn_status open_readers(tn_data_reader *r, tarn_error *err) {
   return TARN_OK;
 }
 
+/* The file, unless it is told beforehand that no row is left; which rows are. */
 static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
   const tn_data_request *q = &r->request;
   tarn_status st;
@@ -189,8 +225,7 @@ static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: holds %lld rows, its manifest entry says %lld",
                    q->path, (long long)r->file->n_rows, (long long)q->file->row_count);
   }
-  TN_TRY(narrow_rows(r, err));
-  return tn_ranges_rows(&r->ranges) > 0 ? open_readers(r, err) : TARN_OK;
+  return narrow_rows(r, err);
 }
 
 /* Did the user allow to go on without (the rest of) the file (D4)? */
@@ -207,13 +242,11 @@ static bool is_forgiven(const tn_data_reader *r, tarn_status st, const tarn_erro
   return lost || corrupt;
 }
 
-tarn_status tn_data_reader_open(const tn_data_request *request, tn_data_reader **out,
-                                tarn_error *err) {
+/* A reader that knows its rows, and reads none. */
+static tarn_status prepare(const tn_data_request *request, tn_data_reader **out, tarn_error *err) {
   tn_table *table = request->shape->table;
   tarn_env *env = table->env;
   tn_data_reader *r = tn_calloc(&env->mem, 1, sizeof(*r));
-  tarn_error local;
-  tarn_error *e = err != NULL ? err : &local;
   tarn_status st = TARN_OK;
   *out = NULL;
   if (r == NULL) {
@@ -224,29 +257,66 @@ tarn_status tn_data_reader_open(const tn_data_request *request, tn_data_reader *
   r->env = env;
   tn_arena_init(&r->arena, &env->mem, ARENA_LIMIT);
   tn_ranges_init(&r->ranges, &env->mem);
-  TN_TRY_TO(done, tn_format_of_file(request->path, &r->format, e));
-  TN_TRY_TO(done, tn_data_shape_maps(request->shape, request->file->schema_id, &r->maps, e));
+  TN_TRY_TO(fail, tn_format_of_file(request->path, &r->format, err));
+  TN_TRY_TO(fail, tn_data_shape_maps(request->shape, request->file, &r->maps, err));
   if (table->schema->n_partition_keys > 0) {
-    TN_TRY_TO(done,
-              tn_partition_values(&r->arena, table->schema, request->partition, &r->partition, e));
+    TN_TRY_TO(fail, tn_partition_values(&r->arena, table->schema, request->partition, &r->partition,
+                                        err));
   }
   if (request->file->row_count < 0) {
-    st = tn_fail(e, TARN_E_CORRUPT, "%s: its manifest entry says %lld rows", request->path,
+    st = tn_fail(err, TARN_E_CORRUPT, "%s: its manifest entry says %lld rows", request->path,
                  (long long)request->file->row_count);
-    goto done;
+    goto fail;
   }
+  *out = r;
+  return TARN_OK;
+fail:
+  tn_data_reader_free(r);
+  return st;
+}
+
+tarn_status tn_data_reader_open(const tn_data_request *request, tn_data_reader **out,
+                                tarn_error *err) {
+  tarn_error local;
+  tarn_error *e = err != NULL ? err : &local;
+  tn_data_reader *r;
+  tarn_status st;
+  *out = NULL;
+  TN_TRY(prepare(request, &r, e));
   st = open_file(r, e);
+  if (st == TARN_OK && tn_ranges_rows(&r->ranges) > 0) {
+    st = open_readers(r, e);
+  }
   if (st != TARN_OK && is_forgiven(r, st, e)) {
     r->is_empty = true;
     st = TARN_OK;
   }
-done:
   if (st != TARN_OK) {
     tn_data_reader_free(r);
     return st;
   }
   *out = r;
   return TARN_OK;
+}
+
+tarn_status tn_data_file_prune(const tn_data_request *request, tn_ranges *out, tarn_error *err) {
+  tarn_error local;
+  tarn_error *e = err != NULL ? err : &local;
+  tn_data_reader *r;
+  tarn_status st;
+  TN_TRY(prepare(request, &r, e));
+  st = open_file(r, e);
+  if (st == TARN_OK) {
+    tn_ranges_reset(out);
+    *out = r->ranges;
+    memset(&r->ranges, 0, sizeof(r->ranges));
+  } else if (is_forgiven(r, st, e)) {
+    st = TARN_OK; /* whoever reads it meets the same; rows of other files stay */
+    tn_ranges_reset(out);
+    st = tn_ranges_add(out, 0, request->file->row_count, e);
+  }
+  tn_data_reader_free(r);
+  return st;
 }
 
 void tn_data_reader_free(tn_data_reader *r) {
@@ -270,10 +340,66 @@ int64_t tn_data_reader_selected_rows(const tn_data_reader *r) {
 
 /* ------------------------------------------------------------------ columns of a batch */
 
+/* A column of row tracking: the values that the file stores (may be NULL), else what the entry of
+ * the file tells of the rows at `position` and after. */
+static tarn_status fill_tracked(tn_data_reader *r, const tn_field *field, tn_vec *stored,
+                                int64_t position, int64_t n_rows, tn_vec *to, tarn_error *err) {
+  const tn_data_file *file = r->request.file;
+  bool is_id = field->id == TN_FIELD_ID_ROW_ID;
+  int64_t first = file->max_sequence, last;
+  int64_t *values;
+  if (is_id && !file->has_first_row_id) {
+    if (stored == NULL) {
+      return tn_vec_init_nulls(r->env, &field->type, n_rows, false, to, err);
+    }
+    tn_vec_move(to, stored);
+    tn_vec_retype(to, &field->type);
+    return TARN_OK;
+  }
+  if (is_id && !tn_data_file_row_ids(file, &first, &last)) {
+    return tn_fail(err, TARN_E_CORRUPT, "%s: its manifest entry says that row ids begin with %lld",
+                   r->request.path, (long long)file->first_row_id);
+  }
+  first += is_id ? position : 0;
+  if (stored != NULL) {
+    TN_TRY(tn_vec_flatten(r->env, stored, err));
+    if (stored->null_count == 0) {
+      tn_vec_move(to, stored);
+      tn_vec_retype(to, &field->type);
+      return TARN_OK;
+    }
+  }
+  TN_TRY(tn_vec_init(r->env, &field->type, to, err));
+  TN_TRY(tn_vec_alloc(r->env, to, n_rows, 0, err));
+  values = to->values;
+  for (int64_t i = 0; i < n_rows; i++) {
+    values[i] = is_id ? first + i : first;
+  }
+  for (int64_t i = 0; stored != NULL && i < n_rows; i++) {
+    if (tn_bit_get(stored->valid, i)) {
+      values[i] = ((const int64_t *)stored->values)[i];
+    }
+  }
+  return TARN_OK;
+}
+
+/* BLOBs that lie elsewhere: their descriptors in `vec` replaced by what they refer to. */
+static tarn_status resolve_blobs(tn_data_reader *r, const tn_field *field, tn_vec *vec,
+                                 tarn_error *err) {
+  tarn_status st;
+  if (field->type.root != TN_BLOB || r->request.shape->gives_descriptors ||
+      r->format == &tn_blob_format) {
+    return TARN_OK;
+  }
+  st = tn_blob_resolve(r->env, r->table->storage, vec, err);
+  return st == TARN_OK ? st
+                       : tn_error_context(err, st, "%s: column '%s'", r->request.path, field->name);
+}
+
 /* out = the wanted columns of a group, out of the physical columns raw[0 .. n_physical), which are
- * moved out. */
+ * moved out. position: of the first row. */
 static tarn_status fill_columns(tn_data_reader *r, const tn_column_map *map, tn_vec *raw,
-                                int64_t n_rows, tn_batch *out, tarn_error *err) {
+                                int64_t position, int64_t n_rows, tn_batch *out, tarn_error *err) {
   TN_TRY(tn_batch_init(r->env, map->wanted, map->n_wanted, out, err));
   for (int32_t i = 0; i < map->n_wanted; i++) {
     const tn_column_place *place = &map->places[i];
@@ -293,6 +419,10 @@ static tarn_status fill_columns(tn_data_reader *r, const tn_column_map *map, tn_
       case TN_FROM_NOTHING:
         st = tn_vec_init_nulls(r->env, &field->type, n_rows, false, to, err);
         break;
+      case TN_FROM_ENTRY:
+        st = fill_tracked(r, field, place->index >= 0 ? &raw[place->index] : NULL, position, n_rows,
+                          to, err);
+        break;
       default:
         if (place->needs_cast) {
           st = tn_cast_vec(r->env, &raw[place->index], &field->type, field->name, to, err);
@@ -302,6 +432,7 @@ static tarn_status fill_columns(tn_data_reader *r, const tn_column_map *map, tn_
         } else {
           tn_vec_move(to, &raw[place->index]);
           tn_vec_retype(to, &field->type);
+          st = resolve_blobs(r, field, to, err);
         }
     }
     if (st == TARN_OK && r->request.wants_flat) {
@@ -390,8 +521,9 @@ static tarn_status next_rows(tn_data_reader *r, int64_t max_rows, tn_batch *firs
                    (long long)position, (long long)(position + n_rows - 1),
                    (long long)r->request.file->row_count);
   }
-  TN_TRY(fill_columns(r, &r->maps->first, r->raw.columns, n_rows, first, err));
+  TN_TRY(fill_columns(r, &r->maps->first, r->raw.columns, position, n_rows, first, err));
   first->first_position = position;
+  r->position = position;
   r->n_rows = n_rows;
   r->n_total += n_rows;
   r->rest_lag += n_rows;
@@ -441,7 +573,7 @@ static tarn_status rest_rows(tn_data_reader *r, tn_batch *rest, tarn_error *err)
     raw = r->raw.columns;
   }
   if (st == TARN_OK) {
-    st = fill_columns(r, &r->maps->rest, raw, r->n_rows, rest, err);
+    st = fill_columns(r, &r->maps->rest, raw, r->position, r->n_rows, rest, err);
   }
   tn_batch_reset(r->env, &r->raw);
   if (st != TARN_OK) {
@@ -491,4 +623,23 @@ tarn_status tn_data_reader_rest(tn_data_reader *r, tn_batch *rest, tarn_error *e
   }
   r->n_rows = 0;
   return st;
+}
+
+tarn_status tn_data_reader_skip(tn_data_reader *r, int64_t n_rows, tarn_error *err) {
+  r->n_rows = 0;
+  if (r->is_empty) {
+    return TARN_OK;
+  }
+  if (r->first != NULL) {
+    TN_TRY(tn_reader_skip(r->first, n_rows, err));
+  }
+  for (int64_t left = n_rows, n = 0, at = 0; r->first == NULL && left > 0; left -= n) {
+    count_rows(r, left, &n, &at);
+    if (n == 0) {
+      break;
+    }
+  }
+  r->n_total += n_rows;
+  r->rest_lag += n_rows;
+  return TARN_OK;
 }

@@ -32,9 +32,10 @@
  * that they gave. One thread at a time. */
 typedef struct tn_data_shape tn_data_shape;
 
-/* Columns are of the table's read type (nested ROWs may be pruned). System columns by id, of
- * key-value files only: _SEQUENCE_NUMBER (BIGINT), _VALUE_KIND (TINYINT). The fields are borrowed
- * until all batches are gone. is_key_value: files of a primary-key table. */
+/* Columns are of the table's read type (nested ROWs may be pruned). System columns by id: of
+ * key-value files _SEQUENCE_NUMBER (BIGINT) and _VALUE_KIND (TINYINT), of others with row tracking
+ * tn_row_tracking_fields. The fields are borrowed until all batches are gone. is_key_value: files
+ * of a primary-key table. */
 TN_CHECKED tarn_status tn_data_shape_create(tn_table *table, const tn_field *first_fields,
                                             int32_t n_first, const tn_field *rest_fields,
                                             int32_t n_rest, bool is_key_value, tn_data_shape **out,
@@ -45,6 +46,7 @@ typedef struct tn_data_request {
   tn_data_shape *shape;
   const tn_data_file *file; /* borrowed, as all below, until the reader is freed */
   const char *path;         /* of the file */
+  const char *full_path;    /* as Paimon records it, for descriptors of BLOBs; NULL: path */
   tn_slice partition;       /* arity-prefixed row */
   tn_dv *deletions;         /* NULL: none */
   const tn_pred *pushed;    /* on current columns; NULL: none */
@@ -69,7 +71,14 @@ TN_CHECKED tarn_status tn_data_reader_next(tn_data_reader *reader, int64_t max_r
                                            tn_batch *first, const uint8_t **alive, tarn_error *err);
 /* The rest columns of the rows that next() gave. At most once a next(). `rest` likewise. */
 TN_CHECKED tarn_status tn_data_reader_rest(tn_data_reader *reader, tn_batch *rest, tarn_error *err);
+/* Step over the next n rows of what next() would give. Not between next() and rest(). */
+TN_CHECKED tarn_status tn_data_reader_skip(tn_data_reader *reader, int64_t n_rows, tarn_error *err);
 /* Rows of the file that statistics, selection and deletions left to be read. */
 int64_t tn_data_reader_selected_rows(const tn_data_reader *reader);
+
+/* Which positions of the file a reader of the request would give, but for single deleted rows: what
+ * selection, file index and statistics leave. out was initialised and is filled. */
+TN_CHECKED tarn_status tn_data_file_prune(const tn_data_request *request, tn_ranges *out,
+                                          tarn_error *err);
 
 #endif

@@ -5,13 +5,14 @@
 
 #include "base/ascii.h"
 #include "format/avro/avro.h"
+#include "format/blob/blob.h"
 #include "format/parquet/parquet.h"
 
-static const tn_format_ops *const formats[] = {&tn_parquet_format, &tn_avro_format};
+static const tn_format_ops *const formats[] = {&tn_parquet_format, &tn_avro_format, &tn_blob_format};
 
 /* Formats of Paimon that are not built in; named so that the refusal can say so. */
-static const char *const lacking[] = {"orc",   "csv",    "json",   "text", "row",
-                                      "lance", "vortex", "mosaic", "blob"};
+static const char *const lacking[] = {"orc", "csv",   "json",   "text",
+                                      "row", "lance", "vortex", "mosaic"};
 
 /* Extensions that tell a compression, not a format (spec: layout, "Data file names"). */
 static const char *const compressions[] = {"gz", "bz2", "deflate", "snappy", "lz4", "zst"};

@@ -28,6 +28,7 @@ typedef struct tn_read_request {
   const tn_ranges *rows; /* NULL: all; borrowed until the reader is freed */
   bool allows_encoded;   /* top-level columns may be DICT, VIEW or CONST vectors */
   int64_t batch_rows;    /* the most rows of a batch; 0: the format's choice (about 8192) */
+  const char *blob_uri; /* NULL: files of BLOBs give bytes; else descriptors of them at this URI */
   const tarn_cancel *cancel;
 } tn_read_request;
 
@@ -93,7 +94,7 @@ static inline void tn_reader_free(tn_reader *reader) {
 
 /* By name ("parquet"), or by a file's name as Paimon does (spec: layout, "Data file names": the
  * last extension, or the one before a compression extension). Formats that Tarn lacks (orc, csv,
- * json, text, row, lance, vortex, mosaic, blob) are UNSUPPORTED by name. */
+ * json, text, row, lance, vortex, mosaic) are UNSUPPORTED by name. */
 TN_CHECKED tarn_status tn_format_by_name(tn_slice name, const tn_format_ops **out, tarn_error *err);
 TN_CHECKED tarn_status tn_format_of_file(const char *file_name, const tn_format_ops **out,
                                          tarn_error *err);

@@ -9,10 +9,15 @@ static const tn_field *field_of(const tn_schema *schema, const char *name) {
   return &schema->fields[at];
 }
 
+static tn_file_columns columns_of(const tn_schema *schema, bool is_key_value) {
+  return (tn_file_columns){schema->fields, schema->n_fields, is_key_value, {false, false}};
+}
+
 static tn_column_map map_of(table_maker *tm, tn_table *table, const tn_schema *file,
                             const tn_field *wanted, int32_t n) {
   tn_column_map map;
-  OK(tn_column_map_make(&tm->arena, table, file, wanted, n, false, &map, err));
+  tn_file_columns columns = columns_of(file, false);
+  OK(tn_column_map_make(&tm->arena, table, &columns, wanted, n, &map, err));
   return map;
 }
 
@@ -61,13 +66,37 @@ static void column_map__refuses_system_columns_it_cannot_have(void **state) {
   tm_begin(&tm, 1);
   tn_schema *schema = tm_schema(&tm, 0, "0 a INT", "", "", "");
   tn_table *table = tm_table(&tm, "");
-  assert_int_equal(tn_column_map_make(&tm.arena, table, schema, &row_id, 1, true, &map, &error),
+  tn_file_columns keyed = columns_of(schema, true), plain = columns_of(schema, false);
+  assert_int_equal(tn_column_map_make(&tm.arena, table, &keyed, &row_id, 1, &map, &error),
                    TARN_E_UNSUPPORTED);
   assert_non_null(strstr(error.message, "_ROW_ID"));
-  assert_int_equal(tn_column_map_make(&tm.arena, table, schema, &kind, 1, false, &map, &error),
+  assert_int_equal(tn_column_map_make(&tm.arena, table, &plain, &row_id, 1, &map, &error),
                    TARN_E_UNSUPPORTED);
-  OK(tn_column_map_make(&tm.arena, table, schema, &kind, 1, true, &map, err));
+  assert_non_null(strstr(error.message, "row-tracking.enabled"));
+  assert_int_equal(tn_column_map_make(&tm.arena, table, &plain, &kind, 1, &map, &error),
+                   TARN_E_UNSUPPORTED);
+  OK(tn_column_map_make(&tm.arena, table, &keyed, &kind, 1, &map, err));
   assert_string_equal(map.physical[0].name, "_VALUE_KIND");
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
+static void column_map__takes_tracked_columns_from_file_or_entry(void **state) {
+  table_maker tm;
+  tn_column_map map;
+  (void)state;
+  tm_begin(&tm, 1);
+  tn_schema *schema = tm_schema(&tm, 0, "0 a INT", "", "", "row-tracking.enabled=true");
+  tn_table *table = tm_table(&tm, "");
+  tn_file_columns columns = columns_of(schema, false);
+  columns.stores[0] = true;
+  OK(tn_column_map_make(&tm.arena, table, &columns, tn_row_tracking_fields, 2, &map, err));
+  assert_int_equal(map.places[0].origin, TN_FROM_ENTRY);
+  assert_int_equal(map.places[0].index, 0);
+  assert_string_equal(map.physical[0].name, "_ROW_ID");
+  assert_int_equal(map.places[1].origin, TN_FROM_ENTRY);
+  assert_int_equal(map.places[1].index, -1);
+  assert_int_equal(map.n_physical, 1);
   tn_table_release(table);
   tm_end(&tm);
 }
@@ -170,13 +199,43 @@ static void data_shape__makes_maps_once_a_schema(void **state) {
   tn_table *table = tm_table(&tm, "");
   const tn_field *a_field = field_of(table->schema, "a");
   OK(tn_data_shape_create(table, a_field, 1, NULL, 0, false, &shape, err));
-  OK(tn_data_shape_maps(shape, 0, &a, err));
-  OK(tn_data_shape_maps(shape, 1, &b, err));
-  OK(tn_data_shape_maps(shape, 0, &again, err));
+  tn_data_file file = {.schema_id = 0};
+  OK(tn_data_shape_maps(shape, &file, &a, err));
+  file.schema_id = 1;
+  OK(tn_data_shape_maps(shape, &file, &b, err));
+  file.schema_id = 0;
+  OK(tn_data_shape_maps(shape, &file, &again, err));
   assert_ptr_equal(a, again);
   assert_true(a->first.places[0].needs_cast);
   assert_false(b->first.places[0].needs_cast);
-  assert_int_equal(tn_data_shape_maps(shape, 7, &b, &error), TARN_E_NOT_FOUND);
+  file.schema_id = 7;
+  assert_int_equal(tn_data_shape_maps(shape, &file, &b, &error), TARN_E_NOT_FOUND);
+  tn_data_shape_free(shape);
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
+static void data_shape__tells_files_of_other_columns_apart(void **state) {
+  table_maker tm;
+  tn_data_shape *shape;
+  const tn_shape_maps *all, *some, *again;
+  tn_slice b = tn_slice_text("b");
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 a INT|1 b INT", "", "", "row-tracking.enabled=true");
+  tn_table *table = tm_table(&tm, "");
+  OK(tn_data_shape_create(table, table->schema->fields, 2, NULL, 0, false, &shape, err));
+  tn_data_file file = {.has_first_row_id = true};
+  OK(tn_data_shape_maps(shape, &file, &all, err));
+  file.has_write_cols = true;
+  file.write_cols = (tn_record_array){&b, 1};
+  OK(tn_data_shape_maps(shape, &file, &some, err));
+  OK(tn_data_shape_maps(shape, &file, &again, err));
+  assert_ptr_equal(some, again);
+  assert_int_equal(all->first.n_physical, 2);
+  assert_int_equal(some->first.n_physical, 1);
+  assert_int_equal(some->first.places[0].origin, TN_FROM_NOTHING);
+  assert_int_equal(some->first.places[1].origin, TN_FROM_FILE);
   tn_data_shape_free(shape);
   tn_table_release(table);
   tm_end(&tm);
@@ -187,6 +246,8 @@ int main(void) {
       cmocka_unit_test(column_map__finds_columns_by_id_under_their_old_names),
       cmocka_unit_test(column_map__takes_partition_keys_from_the_partition),
       cmocka_unit_test(column_map__refuses_system_columns_it_cannot_have),
+      cmocka_unit_test(column_map__takes_tracked_columns_from_file_or_entry),
+      cmocka_unit_test(data_shape__tells_files_of_other_columns_apart),
       cmocka_unit_test(column_map__prunes_nested_fields),
       cmocka_unit_test(column_map__prunes_rows_in_lists),
       cmocka_unit_test(data_shape__makes_maps_once_a_schema),
