@@ -71,14 +71,23 @@ static tarn_status bind_row(binder *b, const tn_pq_node *node, const tn_type *ty
   return find_shape(b, out);
 }
 
+static tarn_status bind_shredded(binder *b, const tn_pq_node *node, tn_pq_column *out) {
+  tn_pq_shred_plan *plan;
+  TN_TRY(tn_pq_shred_plan_make(b->arena, node, path_of(b), b->name, &plan, b->err));
+  out->kind = TN_PQ_COLUMN_SHRED;
+  out->shred = plan;
+  TN_TRY(make_children(b, out, 1));
+  // what is shredded may be as deep as the file's schema, which is bounded, rather than as types
+  TN_TRY(bind(b, &plan->node, &plan->type, -TN_PQ_MAX_DEPTH, &out->children[0]));
+  return find_shape(b, out);
+}
+
 static tarn_status bind_variant(binder *b, const tn_pq_node *node, const tn_type *type, int depth,
                                 tn_pq_column *out) {
   static const char *const parts[] = {"metadata", "value"};
   static const tn_type part_type = {.root = TN_VARBINARY, .length = INT32_MAX};
   if (tn_pq_node_is_shredded(node)) {
-    return tn_fail(b->err, TARN_E_UNSUPPORTED,
-                   "%s: column `%s` is a shredded VARIANT, which is not supported", path_of(b),
-                   b->name);
+    return bind_shredded(b, node, out);
   }
   if (!tn_pq_node_is_variant(node)) {
     return mismatch(b, node, type);
@@ -334,6 +343,23 @@ done:
   return st;
 }
 
+static tarn_status take_shredded(tarn_env *env, const tn_pq_column *column, tn_pq_leaf_set *set,
+                                 tn_vec *out, tarn_error *err) {
+  const tn_pq_leaf *leaf = &set->leaves[column->leaf];
+  tarn_status st;
+  tn_vec rows;
+  TN_TRY(tn_vec_init(env, &column->shred->type, &rows, err));
+  TN_TRY_TO(done, take_struct(env, &column->children[0], set, &rows, err));
+  st = tn_pq_shred_join(env, column->shred, &rows, out, err);
+  if (st != TARN_OK) {
+    st = tn_error_context(err, st, "%s: column `%s` near row %lld of its row group",
+                          leaf->pages.path, column->node->name, (long long)leaf->first_row);
+  }
+done:
+  tn_vec_reset(env, &rows);
+  return st;
+}
+
 static tarn_status take(tarn_env *env, const tn_pq_column *column, tn_pq_leaf_set *set, tn_vec *out,
                         tarn_error *err) {
   switch (column->kind) {
@@ -341,6 +367,8 @@ static tarn_status take(tarn_env *env, const tn_pq_column *column, tn_pq_leaf_se
       return tn_pq_leaf_take(&set->leaves[column->leaf], set->entries[column->leaf], out, err);
     case TN_PQ_COLUMN_STRUCT:
       return take_struct(env, column, set, out, err);
+    case TN_PQ_COLUMN_SHRED:
+      return take_shredded(env, column, set, out, err);
     default:
       return take_items(env, column, set, out, err);
   }

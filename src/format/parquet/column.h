@@ -9,13 +9,15 @@
 
 #include "format/parquet/file.h"
 #include "format/parquet/leaf.h"
+#include "format/parquet/shredded.h"
 
 typedef enum tn_pq_column_kind {
   TN_PQ_COLUMN_MISSING,
   TN_PQ_COLUMN_LEAF,
   TN_PQ_COLUMN_STRUCT, /* ROW and VARIANT */
   TN_PQ_COLUMN_LIST,   /* ARRAY */
-  TN_PQ_COLUMN_MAP     /* MAP and MULTISET: children key and value */
+  TN_PQ_COLUMN_MAP,    /* MAP and MULTISET: children key and value */
+  TN_PQ_COLUMN_SHRED   /* VARIANT: one child, the ROW it is put together from */
 } tn_pq_column_kind;
 
 typedef struct tn_pq_column {
@@ -25,6 +27,7 @@ typedef struct tn_pq_column {
   int32_t leaf;           /* in the set: the column's own, or that which tells the group's shape */
   int32_t n_children;
   struct tn_pq_column *children;
+  const tn_pq_shred_plan *shred; /* SHRED */
 } tn_pq_column;
 
 /* The leaves that are read. */
@@ -35,7 +38,8 @@ typedef struct tn_pq_leaf_set {
 } tn_pq_leaf_set;
 
 /* Lay the fields over the file's schema. arena: the reader's; codec: shared by its leaves.
- * Errors: CORRUPT (types that cannot be right), UNSUPPORTED (shredded VARIANT, VECTOR), NOMEM. */
+ * Errors: CORRUPT (types that cannot be right), UNSUPPORTED (VECTOR, VARIANT shredded in a type it
+ * may not), NOMEM. */
 TN_CHECKED tarn_status tn_pq_columns_bind(const tn_pq_file *file, const tn_read_request *request,
                                           tn_arena *arena, tn_codec_context *codec,
                                           tn_pq_column **columns, tn_pq_leaf_set *set,

@@ -2,7 +2,7 @@
  *
  * Reads every encoding and codec of the format but LZO, pages of both versions, any nesting, and
  * the types of Paimon from every physical type that may hold them. Refused by name: encrypted
- * files, data in other files, shredded Variants, VECTOR.
+ * files, data in other files, VECTOR.
  */
 #ifndef TN_FORMAT_PARQUET_PARQUET_H
 #define TN_FORMAT_PARQUET_PARQUET_H

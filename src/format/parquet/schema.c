@@ -269,7 +269,13 @@ bool tn_pq_node_is_variant(const tn_pq_node *node) {
 }
 
 bool tn_pq_node_is_shredded(const tn_pq_node *node) {
-  return node->kind == TN_PQ_NODE_STRUCT && tn_pq_node_child(node, "typed_value") != NULL;
+  const tn_pq_node *value;
+  if (node->kind != TN_PQ_NODE_STRUCT) {
+    return false;
+  }
+  value = tn_pq_node_child(node, "value");
+  return tn_pq_node_child(node, "typed_value") != NULL || value == NULL ||
+         value->element->repetition == TN_PQ_OPTIONAL;
 }
 
 /* ------------------------------------------------------------------ as Paimon types */

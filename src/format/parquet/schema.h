@@ -59,7 +59,8 @@ const tn_pq_node *tn_pq_node_next_child(const tn_pq_node *group, const char *nam
 const tn_pq_node *tn_pq_node_level_leaf(const tn_pq_node *node);
 /* A Variant's group: its binary children `metadata` and `value`, in any order. */
 bool tn_pq_node_is_variant(const tn_pq_node *node);
-bool tn_pq_node_is_shredded(const tn_pq_node *node); /* has typed_value, too */
+/* Has typed_value, too, or not always a value. */
+bool tn_pq_node_is_shredded(const tn_pq_node *node);
 
 /* The columns as Paimon fields. Ids are the file's, or -1. Errors: UNSUPPORTED (a decimal of more
  * than 38 digits), NOMEM, LIMIT. */
