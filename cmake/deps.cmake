@@ -4,7 +4,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(BROTLI REQUIRED IMPORTED_TARGET libbrotlidec)
+pkg_check_modules(BROTLI REQUIRED IMPORTED_TARGET libbrotlidec libbrotlienc)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_library(SNAPPY_LIBRARY snappy REQUIRED)
 

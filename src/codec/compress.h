@@ -36,4 +36,14 @@ TN_CHECKED tarn_status tn_decompress(tn_codec_context *context, tn_codec_id id, 
 TN_CHECKED tarn_status tn_decompress_all(tn_codec_context *context, tn_codec_id id, tn_slice in,
                                          tn_buf *out, tarn_error *err);
 
+/* The most bytes that tn_compress makes of n_bytes; 0: too many at once (2 GB), or a codec that is
+ * not built in. */
+size_t tn_compress_bound(tn_codec_id id, size_t n_bytes);
+/* Compress as one block. level: the codec's own scale, cut to its range; 0: the default (zstd 1,
+ * zlib 6, brotli 4; others have none). n_out is at least tn_compress_bound(). Errors: UNSUPPORTED
+ * (codec by name), LIMIT (too many bytes), NOMEM. */
+TN_CHECKED tarn_status tn_compress(tn_codec_context *context, tn_codec_id id, int32_t level,
+                                   tn_slice in, uint8_t *out, size_t n_out, size_t *written,
+                                   tarn_error *err);
+
 #endif

@@ -13,9 +13,13 @@ typedef struct context_store {
 
 static void context_free(tn_codec_context *context) {
   ZSTD_freeDCtx(context->zstd);
+  ZSTD_freeCCtx(context->zstd_encoder);
   LZ4F_freeDecompressionContext(context->lz4_frame);
   if (context->has_zlib) {
     inflateEnd(&context->zlib);
+  }
+  if (context->has_zlib_encoder) {
+    deflateEnd(&context->zlib_encoder);
   }
   tn_free(&context->env->mem, context);
 }
