@@ -1,6 +1,7 @@
 /* encode.c - compression by the system's libraries, one block at a time. */
 #include <brotli/encode.h>
 #include <lz4.h>
+#include <setjmp.h>
 #include <snappy-c.h>
 #include <zstd_errors.h>
 
@@ -200,38 +201,79 @@ static size_t bound_zlib(size_t n) {
 
 /* ------------------------------------------------------------------ brotli */
 
+/* Builds of the library end the process when they get no memory (BROTLI_ENCODER_EXIT_ON_OOM, which
+ * is on when nobody says otherwise). So a failing allocation leaves it by longjmp instead, and what
+ * it held is freed from a list. */
+typedef struct brotli_block {
+  struct brotli_block *before, *after;
+} TN_ALIGNED(16) brotli_block;
+
+typedef struct brotli_heap {
+  tn_mem *mem;
+  brotli_block blocks; /* the ring's head */
+  jmp_buf out_of_memory;
+} brotli_heap;
+
 static void *brotli_alloc(void *ctx, size_t n) {
-  return tn_alloc(ctx, n);
+  brotli_heap *heap = ctx;
+  brotli_block *block = n < SIZE_MAX / 2 ? tn_alloc(heap->mem, n + sizeof(*block)) : NULL;
+  if (block == NULL) {
+    longjmp(heap->out_of_memory, 1);
+  }
+  block->before = &heap->blocks;
+  block->after = heap->blocks.after;
+  block->after->before = block;
+  heap->blocks.after = block;
+  return block + 1;
 }
 
 static void brotli_free(void *ctx, void *ptr) {
-  tn_free(ctx, ptr);
+  brotli_heap *heap = ctx;
+  if (ptr != NULL) {
+    brotli_block *block = (brotli_block *)ptr - 1;
+    block->before->after = block->after;
+    block->after->before = block->before;
+    tn_free(heap->mem, block);
+  }
+}
+
+/* One block; false: no memory, and everything is freed. *n_out: room, then what is left of it. */
+static bool brotli_run(brotli_heap *heap, uint32_t quality, tn_slice in, uint8_t *out,
+                       size_t *n_out, bool *is_done) {
+  BrotliEncoderState *state;
+  const uint8_t *next_in = in.data;
+  size_t n_in = in.len;
+  heap->blocks.before = heap->blocks.after = &heap->blocks;
+  if (setjmp(heap->out_of_memory) != 0) {
+    while (heap->blocks.after != &heap->blocks) {
+      brotli_free(heap, heap->blocks.after + 1);
+    }
+    return false;
+  }
+  state = BrotliEncoderCreateInstance(brotli_alloc, brotli_free, heap);
+  BrotliEncoderSetParameter(state, BROTLI_PARAM_QUALITY, quality);
+  BrotliEncoderSetParameter(state, BROTLI_PARAM_SIZE_HINT, (uint32_t)in.len);
+  *is_done = BrotliEncoderCompressStream(state, BROTLI_OPERATION_FINISH, &n_in, &next_in, n_out,
+                                         &out, NULL) &&
+             BrotliEncoderIsFinished(state);
+  BrotliEncoderDestroyInstance(state);
+  return true;
 }
 
 static tarn_status encode_brotli(tn_codec_context *context, int32_t level, tn_slice in,
                                  uint8_t *out, size_t n_out, size_t *written, tarn_error *err) {
-  BrotliEncoderState *state =
-      BrotliEncoderCreateInstance(brotli_alloc, brotli_free, &context->env->mem);
-  int32_t quality = level == 0   ? BROTLI_USUAL_QUALITY
-                    : level < 0  ? BROTLI_MIN_QUALITY
-                    : level > 11 ? BROTLI_MAX_QUALITY
-                                 : level;
-  const uint8_t *next_in = in.data;
-  uint8_t *next_out = out;
-  size_t n_in = in.len, room = n_out;
-  bool is_done;
-  if (state == NULL) {
+  brotli_heap heap = {.mem = &context->env->mem};
+  uint32_t quality = level == 0   ? BROTLI_USUAL_QUALITY
+                     : level < 0  ? BROTLI_MIN_QUALITY
+                     : level > 11 ? BROTLI_MAX_QUALITY
+                                  : (uint32_t)level;
+  size_t room = n_out;
+  bool is_done = false;
+  if (!brotli_run(&heap, quality, in, out, &room, &is_done)) {
     return tn_oom(err);
   }
-  BrotliEncoderSetParameter(state, BROTLI_PARAM_QUALITY, (uint32_t)quality);
-  BrotliEncoderSetParameter(state, BROTLI_PARAM_SIZE_HINT, (uint32_t)in.len);
-  is_done = BrotliEncoderCompressStream(state, BROTLI_OPERATION_FINISH, &n_in, &next_in, &room,
-                                        &next_out, NULL) &&
-            BrotliEncoderIsFinished(state);
-  BrotliEncoderDestroyInstance(state);
   if (!is_done) {
-    /* Input and room are right, so it is memory that lacks. */
-    return room > 0 ? tn_oom(err) : failed("brotli", "no room", err);
+    return failed("brotli", "no room", err);
   }
   *written = n_out - room;
   return TARN_OK;
