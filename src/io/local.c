@@ -98,16 +98,10 @@ static bool is_directory(DIR *directory, const struct dirent *entry) {
   return fstatat(dirfd(directory), entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
 }
 
-static tarn_status local_list(tn_storage *storage, const char *path,
-                              tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
-                                                   tarn_error *err),
-                              void *ctx, tarn_error *err) {
+/* Ends the directory's stream. */
+static tarn_status visit_entries(DIR *directory, const char *path, tn_visit_fn visit, void *ctx,
+                                 tarn_error *err) {
   tarn_status st = TARN_OK;
-  DIR *directory = opendir(path);
-  (void)storage;
-  if (directory == NULL) {
-    return tn_fail_errno(err, errno, "list %s", path);
-  }
   for (;;) {
     const struct dirent *entry;
     errno = 0;
@@ -125,11 +119,49 @@ done:
   return st;
 }
 
+static tarn_status local_list(tn_storage *storage, const char *path, tn_visit_fn visit, void *ctx,
+                              tarn_error *err) {
+  DIR *directory = opendir(path);
+  (void)storage;
+  if (directory == NULL) {
+    return tn_fail_errno(err, errno, "list %s", path);
+  }
+  return visit_entries(directory, path, visit, ctx, err);
+}
+
+static tarn_status local_list_unlinked(tn_storage *storage, const char *path, tn_visit_fn visit,
+                                       void *ctx, tarn_error *err) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+  (void)storage;
+  if (directory == NULL) {
+    int os_errno = errno;
+    if (fd >= 0) {
+      close(fd);
+    }
+    return tn_fail_errno(err, os_errno, "list %s", path);
+  }
+  return visit_entries(directory, path, visit, ctx, err);
+}
+
 static void local_free(tn_storage *storage) {
   tn_free(&storage->env->mem, storage);
 }
 
-static const tn_storage_ops local_ops = {"local", local_free, local_open, local_info, local_list};
+static const tn_storage_ops local_ops = {.name = "local",
+                                         .free = local_free,
+                                         .open = local_open,
+                                         .info = local_info,
+                                         .list = local_list,
+                                         .create = tn_local_create,
+                                         .link = tn_local_link,
+                                         .replace = tn_local_replace,
+                                         .rename = tn_local_rename,
+                                         .remove = tn_local_remove,
+                                         .remove_folder = tn_local_remove_folder,
+                                         .make_folder = tn_local_make_folder,
+                                         .sync_folder = tn_local_sync_folder,
+                                         .list_unlinked = local_list_unlinked};
 
 tarn_status tn_storage_local(tarn_env *env, tn_storage **out, tarn_error *err) {
   tn_storage *storage = tn_alloc(&env->mem, sizeof(*storage));

@@ -13,6 +13,7 @@
 
 typedef struct tn_storage tn_storage; /* counted */
 typedef struct tn_file tn_file;       /* an open file for reading; counted, immutable content */
+typedef struct tn_sink tn_sink;       /* a file being written front to back; one thread */
 
 typedef struct tn_file_info {
   int64_t size_bytes;
@@ -30,6 +31,25 @@ typedef struct tn_storage_ops {
                       tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
                                            tarn_error *err),
                       void *ctx, tarn_error *err);
+  /* The single steps of writing; without `create` the storage is only read. Each does one thing or
+   * fails: parents are not made, names that are taken are EXISTS, missing ones NOT_FOUND. */
+  tarn_status (*create)(tn_storage *storage, const char *path, tn_sink **out, tarn_error *err);
+  /* Give the file `from` the name `to` instead: the one step that makes it visible. */
+  tarn_status (*link)(tn_storage *storage, const char *from, const char *to, tarn_error *err);
+  tarn_status (*replace)(tn_storage *storage, const char *from, const char *to, tarn_error *err);
+  /* The same as link for folders, too. */
+  tarn_status (*rename)(tn_storage *storage, const char *from, const char *to, tarn_error *err);
+  /* A file or a link, never a folder: IO with EISDIR. */
+  tarn_status (*remove)(tn_storage *storage, const char *path, tarn_error *err);
+  /* IO or EXISTS when it is not empty. */
+  tarn_status (*remove_folder)(tn_storage *storage, const char *path, tarn_error *err);
+  tarn_status (*make_folder)(tn_storage *storage, const char *path, tarn_error *err);
+  tarn_status (*sync_folder)(tn_storage *storage, const char *path, tarn_error *err);
+  /* As list, but what is a link itself is not followed: an error. */
+  tarn_status (*list_unlinked)(tn_storage *storage, const char *path,
+                               tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
+                                                    tarn_error *err),
+                               void *ctx, tarn_error *err);
 } tn_storage_ops;
 
 struct tn_storage {
@@ -61,6 +81,10 @@ TN_CHECKED tarn_status tn_storage_memory(tarn_env *env, tn_storage **out, tarn_e
 TN_CHECKED tarn_status tn_storage_memory_put(tn_storage *storage, const char *path, tn_slice bytes,
                                              tarn_error *err);
 void tn_storage_memory_remove(tn_storage *storage, const char *path);
+/* The loss of power: what was not synced is forgotten, each content and each name. What a folder
+ * held at its last sync is in it again; a file whose content was never synced is empty. What was
+ * put is synced. */
+void tn_storage_memory_crash(tn_storage *storage);
 
 /* For a warehouse or path with a scheme: local for none and "file"; UNSUPPORTED naming the scheme
  * otherwise. *path gets the plain path (arena). */
@@ -106,8 +130,6 @@ TN_CHECKED tarn_status tn_file_read(tn_file *file, int64_t offset, void *out, si
  * contents, names, then the one file that makes them visible, by tn_storage_publish().
  */
 
-typedef struct tn_sink tn_sink; /* a file being written front to back; one thread */
-
 /* A new file; missing folders are made. Nobody else may have it: EXISTS when the name is taken. */
 TN_CHECKED tarn_status tn_storage_create(tn_storage *storage, const char *path, tn_sink **out,
                                          tarn_error *err);
@@ -123,7 +145,9 @@ void tn_sink_abort(tn_sink *sink);
 
 /* Make a small file visible whole and synced, or not at all: content under a temporary name beside
  * it, then a name that must not exist yet (link(2)). EXISTS when somebody was first. When the call
- * fails otherwise, the outcome may be unknown: whoever needs it looks. */
+ * fails otherwise, the outcome may be unknown: whoever needs it looks. Folders that are missing are
+ * made, and their names synced. Temporary names begin with a dot and end in ".tmp", as Java's; they
+ * may stay behind after a crash. */
 TN_CHECKED tarn_status tn_storage_publish(tn_storage *storage, const char *path, tn_slice bytes,
                                           tarn_error *err);
 /* The same, replacing what is there (rename(2)). sync: false for hints. */
@@ -146,13 +170,22 @@ TN_CHECKED tarn_status tn_storage_rename(tn_storage *storage, const char *from, 
 TN_CHECKED tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path,
                                               tarn_error *err);
 
-/* Wraps a storage so that the n-th call fails with an errno, or reads are short (tests; fault
- * walks). The fault must outlive the wrapper and its files; inner is retained. */
+/* Wraps a storage so that the n-th call fails with an errno, or reads and writes are short (tests;
+ * fault walks). The fault must outlive the wrapper and its files; inner is retained. */
 typedef struct tn_storage_fault {
   int64_t fail_at_call; /* counts opens, infos, lists and reads from 1; 0: never */
   int os_errno;
   _Atomic int64_t calls;
   size_t max_read_bytes; /* a read delivers no more at once; 0: no limit */
+  /* The steps of writing: creates, writes, syncs, closes, links, replaces, renames, removes,
+   * folders made, removed and synced. */
+  int64_t fail_at_write; /* counts them from 1; 0: never */
+  _Atomic int64_t writes;
+  size_t max_write_bytes; /* a write takes no more at once; 0: no limit */
+  bool tears_write;       /* a write that fails has stored the first half */
+  bool is_done_anyway;    /* the step that fails was carried out all the same: its reply was lost */
+  bool is_fatal;          /* every later call fails, too: the process is dead */
+  _Atomic bool is_dead;
 } tn_storage_fault;
 TN_CHECKED tarn_status tn_storage_faulty(tn_storage *inner, tn_storage_fault *fault,
                                          tn_storage **out, tarn_error *err);
