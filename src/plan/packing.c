@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/sort.h"
+#include "plan/evolution.h"
 #include "plan/intervals.h"
 
 /* What is packed: a run of files that stay together. */
@@ -185,87 +186,51 @@ static tarn_status pack_merge_tree(const tn_table *table, tn_file_group *group, 
 
 /* ------------------------------------------------------------------ data evolution */
 
-static int64_t first_row_id(const tn_scan_entry *e) {
-  return e->rest != NULL && e->rest->has_first_row_id ? e->rest->first_row_id : -1;
-}
-
-static int64_t last_row_id(const tn_scan_entry *e) {
-  int64_t first = first_row_id(e);
-  return first < 0 ? -1 : add_capped(first, e->row_count - 1);
-}
-
-static int by_row_ids(void *ctx, const void *a, const void *b) {
-  int64_t x = first_row_id(a), y = first_row_id(b);
-  (void)ctx;
-  if (x == y) {
-    x = last_row_id(a);
-    y = last_row_id(b);
-  }
-  return (x > y) - (x < y);
-}
-
-/* Entries of one array in their order there: by address in the list of the group. */
-typedef struct placed_file {
-  const tn_scan_entry *entry;
-  int64_t place;
-} placed_file;
-
-static int by_placed_row_ids(void *ctx, const void *a, const void *b) {
-  return by_row_ids(ctx, ((const placed_file *)a)->entry, ((const placed_file *)b)->entry);
-}
-
-static int by_place(void *ctx, const void *a, const void *b) {
-  int64_t x = ((const placed_file *)a)->place, y = ((const placed_file *)b)->place;
-  (void)ctx;
-  return (x > y) - (x < y);
-}
-
-static bool is_blob(const tn_scan_entry *e) {
-  return e->file_name_len >= 5 && memcmp(e->file_name + e->file_name_len - 5, ".blob", 5) == 0;
+/* Does the size of files of BLOBs count? Else it is as if they were only opened. */
+static tarn_status counts_blobs(const tn_table *table, bool *out, tarn_error *err) {
+  const char *set;
+  bool gives_descriptors;
+  TN_TRY(tn_options_bool(&table->options, "blob-as-descriptor", &gives_descriptors, err));
+  *out = !gives_descriptors;
+  set = tn_options_get(&table->options, "blob.split-by-file-size");
+  return set != NULL ? tn_options_bool(&table->options, "blob.split-by-file-size", out, err)
+                     : TARN_OK;
 }
 
 /* Files that hold columns of the same rows stay together; their columns are put side by side. */
 static tarn_status pack_evolution(const tn_table *table, tn_file_group *group, tn_arena *arena,
                                   tn_packs *out, tarn_error *err) {
-  size_t n = (size_t)group->n_files;
-  int64_t open_cost = table->facts.split_open_cost_bytes, n_items = 0, begin = 0, end = -1,
-          size = 0;
-  placed_file *placed = tn_arena_alloc(arena, (n + 1) * sizeof(*placed));
-  const void **order = tn_arena_alloc(arena, (n + 1) * sizeof(*order));
-  const void **scratch = tn_arena_alloc(arena, (n + 1) * sizeof(*scratch));
-  pack_item *items = tn_arena_alloc(arena, (n + 1) * sizeof(*items));
-  if (placed == NULL || order == NULL || scratch == NULL || items == NULL) {
+  int64_t n = group->n_files, open_cost = table->facts.split_open_cost_bytes, n_items, *begins;
+  tn_row_span *spans = tn_arena_alloc(arena, (size_t)n * sizeof(*spans));
+  const tn_scan_entry **before = tn_arena_memdup(arena, group->files, (size_t)n * sizeof(*before));
+  pack_item *items = tn_arena_alloc(arena, ((size_t)n + 1) * sizeof(*items));
+  bool counts;
+  if (spans == NULL || before == NULL || items == NULL) {
     return tn_oom(err);
   }
-  for (size_t i = 0; i < n; i++) {
-    placed[i] = (placed_file){group->files[i], (int64_t)i};
-    order[i] = &placed[i];
-  }
-  tn_sort_stable(order, scratch, (int64_t)n, by_placed_row_ids, NULL);
-  for (int64_t i = 0; i <= (int64_t)n; i++) {
-    const tn_scan_entry *e = i < (int64_t)n ? ((const placed_file *)order[i])->entry : NULL;
-    bool is_apart = e == NULL || first_row_id(e) < 0 || first_row_id(e) > end;
-    if (i > begin && is_apart) {
-      tn_sort_stable(order + begin, scratch, i - begin, by_place, NULL);
-      items[n_items++] = (pack_item){begin, i, at_least(size, open_cost)};
-      begin = i;
-      size = 0;
-      end = -1;
-    }
-    if (e != NULL) {
-      size = add_capped(size, is_blob(e) ? open_cost : e->file_size);
-      end = at_least(end, last_row_id(e));
+  for (int64_t i = 0; i < n; i++) {
+    spans[i] = (tn_row_span){-1, -1, i};
+    if (before[i]->rest != NULL) {
+      tn_row_span_of(before[i]->rest, i, &spans[i]);
     }
   }
-  for (size_t i = 0; i < n; i++) {
-    group->files[i] = ((const placed_file *)order[i])->entry;
+  TN_TRY(counts_blobs(table, &counts, err));
+  TN_TRY(tn_row_spans_group(arena, spans, n, &begins, &n_items, err));
+  for (int64_t k = 0; k < n_items; k++) {
+    int64_t size = 0;
+    for (int64_t i = begins[k]; i < begins[k + 1]; i++) {
+      const tn_scan_entry *e = before[spans[i].file];
+      bool is_light = !counts && tn_is_blob_file(tn_slice_of(e->file_name, e->file_name_len));
+      group->files[i] = e;
+      size = add_capped(size, is_light ? open_cost : e->file_size);
+    }
+    items[k] = (pack_item){begins[k], begins[k + 1], at_least(size, open_cost)};
   }
   TN_TRY(pack_ordered(table, group->files, items, n_items, arena, out, err));
   // Raw where every item of a bin is a single file: walk bins and items side by side.
   for (int64_t i = 0, bin = 0; i < n_items; bin++) {
-    const tn_pack *pack = &out->items[bin];
     bool is_raw = true;
-    for (int64_t left = pack->n_files; left > 0; i++) {
+    for (int64_t left = out->items[bin].n_files; left > 0; i++) {
       is_raw = is_raw && items[i].end - items[i].begin == 1;
       left -= items[i].end - items[i].begin;
     }

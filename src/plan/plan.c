@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "plan/deletions.h"
+#include "plan/evolution.h"
 #include "plan/packing.h"
 #include "plan/plan_internal.h"
 #include "plan/travel.h"
@@ -111,7 +112,7 @@ static void set_up_request(planner *p) {
   r->n_manifests = (int32_t)p->manifests.count;
   // Append files stand alone, and so do those above level 0 where level 0 is hidden.
   r->prunes_by_value = f->has_primary_key ? r->hides_level_0 : true;
-  r->keeps_stats = p->scan->keeps_stats;
+  r->keeps_stats = p->scan->keeps_stats || p->filter.evolution != NULL;
   r->row_limit = stops_at_limit(p) ? p->scan->limit : -1;
   r->cancel = p->scan->cancel;
 }
@@ -155,6 +156,14 @@ static void prune_groups(planner *p) {
       group->n_files = 0;
     }
   }
+}
+
+/* The value filter on rows whose columns lie in several files. */
+static tarn_status prune_evolution(planner *p, tarn_error *err) {
+  for (int64_t g = 0; g < p->groups.count; g++) {
+    TN_TRY(tn_evolution_prune(&p->filter, &p->groups.items[g], &p->scratch, err));
+  }
+  return TARN_OK;
 }
 
 /* ------------------------------------------------------------------ splits */
@@ -306,11 +315,7 @@ static tarn_status plan_snapshot(planner *p, tarn_error *err) {
   const tn_snapshot *s = &p->plan->snapshot;
   TN_TRY(tn_scan_filter_init(&p->filter, p->table, p->scan->predicate, &p->scratch, err));
   TN_TRY(read_options(p, err));
-  p->has_value_filter = p->filter.value != NULL;
-  if (p->table->facts.data_evolution) {
-    // The columns of a row come from several files: no single file's statistics tell.
-    p->filter.value = NULL;
-  }
+  p->has_value_filter = p->filter.value != NULL || p->filter.evolution != NULL;
   TN_TRY(read_list(p, s->base_manifest_list, s->base_manifest_list_size, err));
   TN_TRY(read_list(p, s->delta_manifest_list, s->delta_manifest_list_size, err));
   set_up_request(p);
@@ -318,6 +323,7 @@ static tarn_status plan_snapshot(planner *p, tarn_error *err) {
   TN_TRY(
       tn_groups_make(p->table, p->entries.items, p->entries.count, &p->scratch, &p->groups, err));
   prune_groups(p);
+  TN_TRY(prune_evolution(p, err));
   if (p->table->facts.deletion_vectors && s->index_manifest != NULL && p->groups.count > 0) {
     TN_TRY(tn_deletions_read(p->table, s->index_manifest, &p->groups, &p->plan->arena,
                              &p->deletions, err));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "datafile/row_tracking.h"
 #include "index/file_index.h"
 
 /* ------------------------------------------------------------------ splitting */
@@ -58,7 +59,8 @@ tarn_status tn_scan_filter_init(tn_scan_filter *filter, tn_table *table, const t
     }
   }
   TN_TRY(join(arena, of_partition, n_partition, &filter->partition, err));
-  TN_TRY(join(arena, of_value, n_value, &filter->value, err));
+  TN_TRY(join(arena, of_value, n_value,
+              table->facts.data_evolution ? &filter->evolution : &filter->value, err));
   return join(arena, of_key, n_key, &filter->key, err);
 }
 
@@ -158,13 +160,37 @@ static tarn_status get_partition_stat(void *ctx, const tn_pred *leaf, tn_stat *o
                  is_known, err);
 }
 
+static tarn_status get_row_id_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                   tarn_error *err) {
+  const tn_manifest_file *manifest = ctx;
+  (void)err;
+  *is_known = leaf->field_id == TN_FIELD_ID_ROW_ID;
+  *out = (tn_stat){.has_bounds = true, .null_count = 0, .row_count = 1};
+  out->min.v.i64 = manifest->min_row_id;
+  out->max.v.i64 = manifest->max_row_id;
+  return TARN_OK;
+}
+
+/* The ids of all rows of the manifest's files are told, unless one of them has none. */
+static tarn_status test_row_ids(const tn_scan_filter *filter, const tn_manifest_file *manifest,
+                                bool *out, tarn_error *err) {
+  const tn_pred *pred = filter->evolution != NULL ? filter->evolution : filter->value;
+  tn_manifest_file copy = *manifest;
+  *out = true;
+  if (pred == NULL || !filter->table->facts.row_tracking || !manifest->has_row_id_min ||
+      !manifest->has_row_id_max) {
+    return TARN_OK;
+  }
+  return tn_pred_may_match(pred, get_row_id_stat, &copy, out, err);
+}
+
 tarn_status tn_scan_filter_manifest(const tn_scan_filter *filter, const tn_manifest_file *manifest,
                                     bool *out, tarn_error *err) {
   const tn_schema *schema = filter->table->schema;
   partition_stats ctx = {.schema = schema};
   int64_t n_rows;
-  *out = true;
-  if (filter->partition == NULL) {
+  TN_TRY(test_row_ids(filter, manifest, out, err));
+  if (!*out || filter->partition == NULL) {
     return TARN_OK;
   }
   if (schema->n_partition_keys == 0) {
@@ -232,6 +258,21 @@ static bool has_bucket_types(const tn_table *table, const tn_schema *old) {
   return true;
 }
 
+/* The value filter for files of an older schema, which have what row tracking tells of rows, too.
+ */
+static tarn_status devolve_values(tn_filter_memo *memo, tn_file_schema *s, tarn_error *err) {
+  int32_t n = s->schema->n_fields;
+  tn_field *fields =
+      tn_arena_alloc(memo->arena, ((size_t)n + TN_N_ROW_TRACKING_FIELDS) * sizeof(*fields));
+  if (fields == NULL) {
+    return tn_oom(err);
+  }
+  memcpy(fields, s->schema->fields, (size_t)n * sizeof(*fields));
+  memcpy(fields + n, tn_row_tracking_fields, sizeof(tn_row_tracking_fields));
+  return tn_pred_devolve(memo->arena, memo->filter->value, fields, n + TN_N_ROW_TRACKING_FIELDS,
+                         &s->value, err);
+}
+
 static tarn_status load_schema(tn_filter_memo *memo, int64_t id, tn_file_schema *s,
                                tarn_error *err) {
   const tn_scan_filter *filter = memo->filter;
@@ -247,8 +288,7 @@ static tarn_status load_schema(tn_filter_memo *memo, int64_t id, tn_file_schema 
   TN_TRY(tn_table_schema(table, id, &s->schema, err));
   s->prunes_buckets = has_bucket_types(table, s->schema);
   if (filter->value != NULL) {
-    TN_TRY(tn_pred_devolve(memo->arena, filter->value, s->schema->fields, s->schema->n_fields,
-                           &s->value, err));
+    TN_TRY(devolve_values(memo, s, err));
   }
   if (filter->key != NULL) {
     TN_TRY(tn_pred_devolve(memo->arena, filter->key, s->schema->fields, s->schema->n_fields,
@@ -285,6 +325,7 @@ tarn_status tn_filter_memo_schema(tn_filter_memo *memo, int64_t id, tn_file_sche
 }
 
 typedef struct file_stats {
+  const tn_data_file *file;
   const tn_schema *schema;      /* of the file */
   const tn_record_array *names; /* the columns the rows have; NULL: all of the schema */
   stat_rows rows;
@@ -311,12 +352,31 @@ static int32_t find_name(const tn_record_array *names, int32_t column, tn_slice 
   return -1;
 }
 
+/* Row tracking: bounds of what the file's entry tells of its rows; unknown where the file may hold
+ * other values. */
+static tarn_status get_tracked_stat(const tn_data_file *file, const tn_field *field, tn_stat *out,
+                                    bool *is_known) {
+  int64_t first = file->max_sequence, last = file->max_sequence;
+  if (tn_data_file_may_store(file, field) ||
+      (field->id == TN_FIELD_ID_ROW_ID && !tn_data_file_row_ids(file, &first, &last))) {
+    return TARN_OK;
+  }
+  *out = (tn_stat){.has_bounds = true, .null_count = 0, .row_count = file->row_count};
+  out->min.v.i64 = first;
+  out->max.v.i64 = last;
+  *is_known = true;
+  return TARN_OK;
+}
+
 static tarn_status get_value_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
                                   tarn_error *err) {
   file_stats *f = ctx;
   int32_t column = tn_fields_find_id(f->schema->fields, f->schema->n_fields, leaf->field_id);
   int32_t position = column;
   *is_known = false;
+  if (column < 0 && leaf->n_path == 0 && tn_row_tracking_field(leaf->field_id) != NULL) {
+    return get_tracked_stat(f->file, tn_row_tracking_field(leaf->field_id), out, is_known);
+  }
   if (column < 0 || leaf->n_path > 0) {
     return TARN_OK;
   }
@@ -324,6 +384,41 @@ static tarn_status get_value_stat(void *ctx, const tn_pred *leaf, tn_stat *out, 
     position = find_name(f->names, column, tn_slice_text(f->schema->fields[column].name));
   }
   return stat_at(&f->rows, position, &f->schema->fields[column].type, out, is_known, err);
+}
+
+static bool is_orc(tn_slice name) {
+  return name.len >= 4 && memcmp(name.data + name.len - 4, ".orc", 4) == 0;
+}
+
+static file_stats value_stats_of(const tn_schema *schema, const tn_data_file *file) {
+  file_stats f = {.file = file, .schema = schema};
+  if (file->has_value_stats_cols) {
+    f.names = &file->value_stats_cols;
+  } else if (file->has_write_cols) {
+    f.names = &file->write_cols;
+  }
+  f.rows.stats = &file->value_stats;
+  f.rows.row_count = file->row_count;
+  f.rows.n_columns = f.names != NULL ? (int32_t)f.names->count : schema->n_fields;
+  f.rows.is_orc = is_orc(file->file_name);
+  return f;
+}
+
+/* Are bounds of the one type those of the values as the other one? */
+static bool keeps_bounds(const tn_type *from, const tn_type *to) {
+  return tn_type_equal(from, to, false) ||
+         (tn_type_is_integer(from) && tn_type_is_integer(to) && from->root <= to->root);
+}
+
+tarn_status tn_scan_filter_stat(const tn_schema *schema, const tn_data_file *file,
+                                const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                tarn_error *err) {
+  file_stats f = value_stats_of(schema, file);
+  int32_t at = tn_fields_find_id(schema->fields, schema->n_fields, leaf->field_id);
+  *is_known = false;
+  return at < 0 || keeps_bounds(&schema->fields[at].type, &leaf->type)
+             ? get_value_stat(&f, leaf, out, is_known, err)
+             : TARN_OK;
 }
 
 static tarn_status get_key_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bool *is_known,
@@ -337,10 +432,6 @@ static tarn_status get_key_stat(void *ctx, const tn_pred *leaf, tn_stat *out, bo
     }
   }
   return TARN_OK;
-}
-
-static bool is_orc(tn_slice name) {
-  return name.len >= 4 && memcmp(name.data + name.len - 4, ".orc", 4) == 0;
 }
 
 tarn_status tn_scan_filter_key(tn_filter_memo *memo, const tn_data_file *file, bool *out,
@@ -408,16 +499,7 @@ tarn_status tn_scan_filter_value(tn_filter_memo *memo, const tn_data_file *file,
   if (s->value == NULL) {
     return TARN_OK;
   }
-  file_stats ctx = {.schema = s->schema};
-  if (file->has_value_stats_cols) {
-    ctx.names = &file->value_stats_cols;
-  } else if (file->has_write_cols) {
-    ctx.names = &file->write_cols;
-  }
-  ctx.rows.stats = &file->value_stats;
-  ctx.rows.row_count = file->row_count;
-  ctx.rows.n_columns = ctx.names != NULL ? (int32_t)ctx.names->count : s->schema->n_fields;
-  ctx.rows.is_orc = is_orc(file->file_name);
+  file_stats ctx = value_stats_of(s->schema, file);
   TN_TRY(tn_pred_may_match(s->value, get_value_stat, &ctx, out, err));
   return *out && uses_embedded_index(memo->filter->table, file)
              ? test_index(memo, s, file, out, err)

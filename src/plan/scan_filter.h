@@ -4,6 +4,8 @@
  *              the partition statistics of manifests
  *   value      all other AND parts: tested on the statistics of files, and on the file indexes that
  *              manifests hold of append files and those that deletion vectors are for
+ *   evolution  the value filter of tables whose columns lie in several files, where no file tells
+ *              alone (evolution.h); there is no other value filter then
  *   key        those of them on trimmed primary key columns alone: tested on key statistics
  *   buckets    see bucket_filter.h
  *
@@ -22,6 +24,7 @@
 typedef struct tn_scan_filter {
   tn_table *table;
   const tn_pred *partition, *value, *key; /* NULL: none */
+  const tn_pred *evolution;               /* likewise */
   tn_bucket_filter buckets;
 } tn_scan_filter;
 
@@ -46,7 +49,7 @@ TN_CHECKED tarn_status tn_scan_filter_init(tn_scan_filter *filter, tn_table *tab
                                            const tn_pred *predicate, tn_arena *arena,
                                            tarn_error *err);
 
-/* May a partition in a manifest match? */
+/* May a partition in a manifest, or a row id, match? */
 TN_CHECKED tarn_status tn_scan_filter_manifest(const tn_scan_filter *filter,
                                                const tn_manifest_file *manifest, bool *out,
                                                tarn_error *err);
@@ -63,5 +66,10 @@ TN_CHECKED tarn_status tn_scan_filter_key(tn_filter_memo *memo, const tn_data_fi
                                           tarn_error *err);
 TN_CHECKED tarn_status tn_scan_filter_value(tn_filter_memo *memo, const tn_data_file *file,
                                             bool *out, tarn_error *err);
+/* What a file's statistics tell of a leaf's column, for the leaf as it is; a tn_stat_get_fn of a
+ * file and its schema. */
+TN_CHECKED tarn_status tn_scan_filter_stat(const tn_schema *schema, const tn_data_file *file,
+                                           const tn_pred *leaf, tn_stat *out, bool *is_known,
+                                           tarn_error *err);
 
 #endif

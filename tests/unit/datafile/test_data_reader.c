@@ -547,7 +547,7 @@ static void data_reader__ends_corrupt_files_early_when_told_so(void **state) {
 }
 
 static void data_reader__refuses_formats_by_name(void **state) {
-  static const char *const names[] = {"/t/f.orc", "/t/f.csv", "/t/f.blob", "/t/f.lance"};
+  static const char *const names[] = {"/t/f.orc", "/t/f.csv", "/t/f.row", "/t/f.lance"};
   reading r;
   (void)state;
   begin(&r);

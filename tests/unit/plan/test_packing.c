@@ -234,7 +234,7 @@ static void pack__rejects_keys_of_another_width(void **state) {
   tm_end(&tm);
 }
 
-/* Files of one range of row ids stay together; a blob file weighs as opening one. */
+/* Files of one range of row ids stay together; a blob file weighs as opening one when asked so. */
 static void pack__data_evolution_by_row_ids(void **state) {
   static const struct {
     const char *name;
@@ -250,7 +250,7 @@ static void pack__data_evolution_by_row_ids(void **state) {
   (void)state;
   begin_append(&tm,
                "bucket=-1;row-tracking.enabled=true;source.split.open-file-cost=1 b;"
-               "source.split.target-size=12 b");
+               "source.split.target-size=12 b;blob.split-by-file-size=false");
   table = tm_table(&tm, "");
   table->facts.data_evolution = true;
   memset(entries, 0, sizeof(entries));
@@ -258,6 +258,7 @@ static void pack__data_evolution_by_row_ids(void **state) {
   for (int i = 0; i < 4; i++) {
     rest[i].has_first_row_id = true;
     rest[i].first_row_id = FILES[i].first;
+    rest[i].row_count = FILES[i].rows;
     entries[i].rest = &rest[i];
     entries[i].row_count = FILES[i].rows;
     entries[i].file_size = FILES[i].size;
