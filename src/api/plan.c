@@ -162,7 +162,7 @@ tarn_status tarn_split_decode(tarn_table *table, const void *bytes, size_t n_byt
   tn_error_reset(err);
   *out = NULL;
   TN_TRY(tn_env_check(table->env, err));
-  TN_TRY(tn_split_decode(table->env, tn_slice_of(bytes, n_bytes), &plan, err));
+  TN_TRY(tn_split_decode(table->env, table->table, tn_slice_of(bytes, n_bytes), &plan, err));
   st = make_split(plan, 0, table->table, out, err);
   tn_plan_release(plan);
   return st;

@@ -68,8 +68,11 @@ static tn_scan_entry *entry_at(const tn_scan_worker *w, int64_t i) {
 static tarn_status judge_partition(tn_scan_worker *w, tn_scan_partition *p, tarn_error *err) {
   const tn_scan_filter *filter = w->request->filter;
   tn_datum *values;
-  p->is_kept = true;
+  p->is_kept = w->request->without == NULL || tn_map_find(w->request->without, p->bytes) == NULL;
   p->keys.is_any = true;
+  if (!p->is_kept) {
+    return TARN_OK;
+  }
   if (filter->partition == NULL && !filter->buckets.by_partition) {
     return TARN_OK;
   }
@@ -222,13 +225,21 @@ static tarn_status keeps_bucket(tn_scan_worker *w, const tn_manifest_entry *reco
   return TARN_OK;
 }
 
+/* The time of a file is the local one of its writer, taken to be that of the session. */
+static bool is_too_old(const tn_entries_request *request, const tn_data_file *file) {
+  int64_t local = file->creation_time_ms, seconds = local / 1000 - (local % 1000 < 0);
+  return request->has_min_creation && file->has_creation_time &&
+         tn_zone_local_to_utc(request->table->env->zone, seconds) * 1000 + local - seconds * 1000 <
+             request->min_creation_ms;
+}
+
 static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_error *err) {
   tn_scan_worker *w = ctx;
   const tn_entries_request *request = w->request;
   tn_scan_partition *p = NULL;
   bool may_match = true;
   TN_TRY(intern_partition(w, record->partition, &p, err));
-  if (!p->is_kept) {
+  if (!p->is_kept || is_too_old(request, &record->file)) {
     return TARN_OK;
   }
   if (request->hides_postpone && record->bucket < 0) {
@@ -246,7 +257,13 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_err
     count_hidden(record, &w->hidden_level_0, &w->hidden_level_0_rows);
     return TARN_OK;
   }
-  if (record->kind == TN_FILE_ADD && request->filter->value != NULL) {
+  if (record->kind != TN_FILE_ADD && request->is_changes) {
+    return tn_fail(err, TARN_E_CORRUPT,
+                   "Delta or changelog should only have ADD files: %.*s is deleted",
+                   TN_SLICE_ARG(record->file.file_name));
+  }
+  if (record->kind == TN_FILE_ADD &&
+      (request->filter->value != NULL || request->filter->key != NULL)) {
     TN_TRY(tn_scan_filter_key(&w->memo, &record->file, &may_match, err));
     if (!may_match) {
       return TARN_OK;
@@ -401,12 +418,12 @@ static bool same_texts(const tn_record_array *a, const tn_record_array *b) {
   return true;
 }
 
-/* Identity (spec: manifest, 6), the file name being equal. */
-static bool same_identity(const tn_scan_entry *a, const tn_scan_entry *b) {
+bool tn_scan_entry_same(const tn_scan_entry *a, const tn_scan_entry *b) {
   const tn_data_file none = {0};
   const tn_data_file *x = a->rest != NULL ? a->rest : &none;
   const tn_data_file *y = b->rest != NULL ? b->rest : &none;
-  return a->level == b->level && a->bucket == b->bucket &&
+  return a->level == b->level && a->bucket == b->bucket && a->file_name_len == b->file_name_len &&
+         memcmp(a->file_name, b->file_name, a->file_name_len) == 0 &&
          tn_slice_equal(a->partition->bytes, b->partition->bytes) &&
          same_texts(&x->extra_files, &y->extra_files) &&
          x->has_embedded_index == y->has_embedded_index &&
@@ -438,7 +455,7 @@ static tarn_status note_deleted(tn_map *map, tn_arena *arena, const tn_scan_entr
 static bool is_deleted(const tn_map *map, const tn_scan_entry *e) {
   const tn_map_entry *slot = tn_map_find(map, tn_slice_of(e->file_name, e->file_name_len));
   const deleted_entry *d = slot != NULL ? slot->value.ptr : NULL;
-  while (d != NULL && !same_identity(d->entry, e)) {
+  while (d != NULL && !tn_scan_entry_same(d->entry, e)) {
     d = d->next;
   }
   return d != NULL;

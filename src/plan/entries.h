@@ -13,6 +13,7 @@
  *       threads.
  *   E2  Filters on partition, bucket and level apply to ADD and DELETE entries alike; statistics
  *       prune ADD entries only (DELETE entries may come without them).
+ *   E3  Where changes are read (is_changes) there is nothing to take back: DELETE is CORRUPT.
  *
  * Rule: org.apache.paimon.operation.AbstractFileStoreScan, manifest.FileEntry. Spec: manifest, 6;
  * scan-plan, 6.
@@ -21,6 +22,7 @@
 #define TN_PLAN_ENTRIES_H
 
 #include "base/cancel.h"
+#include "base/map.h"
 #include "model/manifest.h"
 #include "plan/scan_filter.h"
 
@@ -80,7 +82,11 @@ typedef struct tn_entries_request {
   bool hides_postpone;  /* entries of bucket -2 likewise */
   bool prunes_by_value; /* the value filter drops single files (else: only marks them) */
   bool keeps_stats;
-  int64_t row_limit; /* stop when so many rows are found; -1: none */
+  bool is_changes;         /* E3 */
+  bool has_min_creation;   /* only files created since: */
+  int64_t min_creation_ms; /* milliseconds since 1970; files without a time are kept */
+  const tn_map *without;   /* partitions, by their bytes, that are left out; NULL: none */
+  int64_t row_limit;       /* stop when so many rows are found; -1: none */
   const tarn_cancel *cancel;
 } tn_entries_request;
 
@@ -103,6 +109,9 @@ void tn_entries_reset(tn_entries *entries);
  * stay. arenas: n_workers of them. */
 void tn_entries_take_arenas(tn_entries *entries, tn_arena *arenas);
 
+/* Do two entries name one file: partition, bucket, level, name, and what is kept beside it
+ * (spec: manifest, 6)? */
+bool tn_scan_entry_same(const tn_scan_entry *a, const tn_scan_entry *b);
 /* The whole record of an entry; pointers stay those of the entry. */
 void tn_scan_entry_file(const tn_scan_entry *entry, tn_data_file *out);
 

@@ -74,10 +74,10 @@ static tarn_status sum_up(const tn_file_groups *groups, tn_arena *arena, tn_part
   return TARN_OK;
 }
 
-tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_info **out,
-                               int32_t *n_out, tarn_error *err) {
+tarn_status tn_plan_snapshot_partitions(tn_table *table, const tn_snapshot *snapshot,
+                                        tn_arena *arena, tn_partition_info **out, int32_t *n_out,
+                                        tarn_error *err) {
   listing l = {.table = table};
-  tn_travel travel = {0};
   tn_scan_filter filter = {0};
   tn_entries entries = {0};
   tn_entries_request request = {.table = table, .filter = &filter, .row_limit = -1};
@@ -86,23 +86,35 @@ tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_in
   *out = NULL;
   *n_out = 0;
   tn_arena_init(&l.scratch, &table->env->mem, TN_PLAN_ARENA_BYTES);
-  TN_TRY_TO(done, tn_travel_resolve(table, &l.scratch, &travel, err));
-  if (!travel.has_snapshot) {
-    goto done;
-  }
   TN_TRY_TO(done, tn_scan_filter_init(&filter, table, NULL, &l.scratch, err));
-  TN_TRY_TO(done, read_lists(&l, &travel.snapshot, err));
+  TN_TRY_TO(done, read_lists(&l, snapshot, err));
   request.manifests = l.manifests.items;
   request.n_manifests = (int32_t)l.manifests.count;
   TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
   TN_TRY_TO(done, tn_groups_make(table, entries.items, entries.count, &l.scratch, &groups, err));
   TN_TRY_TO(done, sum_up(&groups, arena, out, n_out, err));
 done:
-  if (st == TARN_E_NOT_FOUND && travel.has_snapshot) {
+  if (st == TARN_E_NOT_FOUND) {
     st = tn_error_context(err, st, "%s: snapshot %lld cannot be read, it may have been expired",
-                          table->full_name, (long long)travel.snapshot.id);
+                          table->full_name, (long long)snapshot->id);
   }
   tn_entries_reset(&entries);
   tn_arena_reset(&l.scratch);
+  return st;
+}
+
+tarn_status tn_plan_partitions(tn_table *table, tn_arena *arena, tn_partition_info **out,
+                               int32_t *n_out, tarn_error *err) {
+  tn_travel travel = {0};
+  tn_arena scratch;
+  tarn_status st;
+  *out = NULL;
+  *n_out = 0;
+  tn_arena_init(&scratch, &table->env->mem, TN_PLAN_ARENA_BYTES);
+  st = tn_travel_resolve(table, &scratch, &travel, err);
+  if (st == TARN_OK && travel.has_snapshot) {
+    st = tn_plan_snapshot_partitions(table, &travel.snapshot, arena, out, n_out, err);
+  }
+  tn_arena_reset(&scratch);
   return tn_table_fault(table, st, err);
 }

@@ -3,6 +3,9 @@
  *   snapshot -> manifest lists -> manifests (pruned) -> entries (entries.c) -> groups (groups.c)
  *   -> pruning by bucket -> splits (packing.c) with deletion vectors -> limit
  *
+ * Changes take the delta or changelog lists of several snapshots and are packed alike; a diff takes
+ * two states as far as groups, and makes one split of the files of a bucket (diff.c).
+ *
  * Invariants
  *   P1  A value filter never drops a file that may hide, or be needed by, another version of a row:
  *       see prune_groups().
@@ -16,8 +19,9 @@
 
 #include <stdlib.h>
 
-#include "plan/deletions.h"
+#include "plan/diff.h"
 #include "plan/evolution.h"
+#include "plan/fallback.h"
 #include "plan/packing.h"
 #include "plan/plan_internal.h"
 #include "plan/travel.h"
@@ -25,17 +29,25 @@
 #define MAX_TRIES 4 /* of planning the latest snapshot while snapshots expire */
 #define PATH_LIMIT ((size_t)1 << 20)
 
-typedef struct planner {
-  const tn_scan *scan;
-  tn_table *table;
-  tn_plan *plan;
-  tn_arena scratch;
-  tn_scan_filter filter;
-  tn_entries_request request;
+/* The files of one snapshot, or of a range of them. */
+typedef struct file_set {
   tn_manifest_refs manifests;
   tn_entries entries;
   tn_file_groups groups;
   tn_deletions deletions;
+} file_set;
+
+typedef struct planner {
+  const tn_scan *scan;
+  tn_table *table;
+  tn_plan *plan;
+  tn_travel travel;
+  tn_arena scratch;
+  tn_scan_filter filter;
+  tn_entries_request request;
+  file_set set;    /* what is planned */
+  file_set before; /* DIFF */
+  file_set *reading;
   size_t split_capacity;
   bool has_value_filter; /* rows of planned files may still be filtered out */
 } planner;
@@ -68,7 +80,7 @@ static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error 
   p->plan->stats.manifests_total++;
   p->plan->stats.files_total += m->n_added - m->n_deleted;
   TN_TRY(keeps_manifest(p, m, &keeps, err));
-  return keeps ? tn_manifest_refs_add(&p->manifests, &p->scratch, m, err) : TARN_OK;
+  return keeps ? tn_manifest_refs_add(&p->reading->manifests, &p->scratch, m, err) : TARN_OK;
 }
 
 static tarn_status read_list(planner *p, const char *name, int64_t size_bytes, tarn_error *err) {
@@ -91,7 +103,9 @@ static tarn_status read_options(planner *p, tarn_error *err) {
   if (is_set && number > 0) {
     r->max_threads = number > INT32_MAX ? INT32_MAX : (int32_t)number;
   }
-  r->hides_level_0 = p->table->facts.has_primary_key && p->table->facts.skips_level_0;
+  // Changes come in files of level 0, and states are compared with all they hold.
+  r->hides_level_0 =
+      p->table->facts.has_primary_key && p->table->facts.skips_level_0 && !p->travel.is_incremental;
   r->hides_postpone = p->table->facts.bucket_mode == TN_BUCKETS_POSTPONE;
   return TARN_OK;
 }
@@ -100,21 +114,75 @@ static tarn_status read_options(planner *p, tarn_error *err) {
 static bool stops_at_limit(const planner *p) {
   const tn_table_facts *f = &p->table->facts;
   return p->scan->limit >= 0 && !p->has_value_filter && !f->has_primary_key &&
-         !f->deletion_vectors && !f->data_evolution;
+         !f->deletion_vectors && !f->data_evolution && p->plan->kind != TN_PLAN_DIFF;
+}
+
+/* May the value filter drop a file by itself? Append files stand alone, and so do those above level
+ * 0 where level 0 is hidden; of a changelog those that hold a row's versions before and after. */
+static bool prunes_by_value(const planner *p) {
+  const tn_table_facts *f = &p->table->facts;
+  switch (p->plan->kind) {
+    case TN_PLAN_CHANGELOG:
+      return !f->has_primary_key || f->changelog_producer == TN_CHANGELOG_LOOKUP ||
+             f->changelog_producer == TN_CHANGELOG_FULL_COMPACTION;
+    case TN_PLAN_STATE:
+      return !f->has_primary_key || p->request.hides_level_0;
+    default:
+      return !f->has_primary_key;
+  }
 }
 
 static void set_up_request(planner *p) {
   tn_entries_request *r = &p->request;
-  const tn_table_facts *f = &p->table->facts;
   r->table = p->table;
   r->filter = &p->filter;
-  r->manifests = p->manifests.items;
-  r->n_manifests = (int32_t)p->manifests.count;
-  // Append files stand alone, and so do those above level 0 where level 0 is hidden.
-  r->prunes_by_value = f->has_primary_key ? r->hides_level_0 : true;
+  r->prunes_by_value = prunes_by_value(p);
   r->keeps_stats = p->scan->keeps_stats || p->filter.evolution != NULL;
+  r->is_changes = p->plan->kind == TN_PLAN_DELTA || p->plan->kind == TN_PLAN_CHANGELOG;
+  r->has_min_creation = p->travel.has_min_creation;
+  r->min_creation_ms = p->travel.min_creation_ms;
   r->row_limit = stops_at_limit(p) ? p->scan->limit : -1;
   r->cancel = p->scan->cancel;
+}
+
+/* The live entries of the manifests that were listed, by bucket. */
+static tarn_status read_entries(planner *p, file_set *set, tarn_error *err) {
+  p->request.manifests = set->manifests.items;
+  p->request.n_manifests = (int32_t)set->manifests.count;
+  TN_TRY(tn_entries_read(&p->request, &set->entries, err));
+  return tn_groups_make(p->table, set->entries.items, set->entries.count, &p->scratch, &set->groups,
+                        err);
+}
+
+/* The state of a snapshot. */
+static tarn_status read_state(planner *p, const tn_snapshot *s, file_set *set, tarn_error *err) {
+  p->reading = set;
+  TN_TRY(read_list(p, s->base_manifest_list, s->base_manifest_list_size, err));
+  TN_TRY(read_list(p, s->delta_manifest_list, s->delta_manifest_list_size, err));
+  TN_TRY(read_entries(p, set, err));
+  if (p->table->facts.deletion_vectors && s->index_manifest != NULL && set->groups.count > 0) {
+    TN_TRY(tn_deletions_read(p->table, s->index_manifest, &set->groups, &p->plan->arena,
+                             &set->deletions, err));
+  }
+  return TARN_OK;
+}
+
+/* The changes of the range of snapshots, every one of which must be there. A compaction changes no
+ * rows, but may bring the changelog of earlier commits; an overwrite tells no changes. */
+static tarn_status read_changes(planner *p, tarn_error *err) {
+  const tn_table *t = p->table;
+  p->reading = &p->set;
+  for (int64_t id = p->travel.after_id + 1; id <= p->plan->snapshot.id; id++) {
+    tn_snapshot s;
+    TN_TRY(tn_cancel_check(p->scan->cancel, err));
+    TN_TRY(tn_snapshot_read(t->env, t->storage, t->branch_path, id, &p->scratch, &s, err));
+    if (p->plan->kind == TN_PLAN_DELTA && s.commit_kind == TN_COMMIT_APPEND) {
+      TN_TRY(read_list(p, s.delta_manifest_list, s.delta_manifest_list_size, err));
+    } else if (p->plan->kind == TN_PLAN_CHANGELOG && s.commit_kind != TN_COMMIT_OVERWRITE) {
+      TN_TRY(read_list(p, s.changelog_manifest_list, s.changelog_manifest_list_size, err));
+    }
+  }
+  return read_entries(p, &p->set, err);
 }
 
 /* ------------------------------------------------------------------ pruning by bucket */
@@ -145,11 +213,12 @@ static void prune_groups(planner *p) {
   const tn_table_facts *f = &p->table->facts;
   bool combines = !f->deletion_vectors && (f->merge_engine == TN_ENGINE_PARTIAL_UPDATE ||
                                            f->merge_engine == TN_ENGINE_AGGREGATION);
-  if (!f->has_primary_key || p->filter.value == NULL || p->request.prunes_by_value) {
+  if (!f->has_primary_key || p->filter.value == NULL || p->request.prunes_by_value ||
+      p->plan->kind != TN_PLAN_STATE) {
     return;
   }
-  for (int64_t g = 0; g < p->groups.count; g++) {
-    tn_file_group *group = &p->groups.items[g];
+  for (int64_t g = 0; g < p->set.groups.count; g++) {
+    tn_file_group *group = &p->set.groups.items[g];
     if (tn_group_never_overlaps(group)) {
       keep_matching(group);
     } else if (!combines && !any_matches(group)) {
@@ -160,8 +229,8 @@ static void prune_groups(planner *p) {
 
 /* The value filter on rows whose columns lie in several files. */
 static tarn_status prune_evolution(planner *p, tarn_error *err) {
-  for (int64_t g = 0; g < p->groups.count; g++) {
-    TN_TRY(tn_evolution_prune(&p->filter, &p->groups.items[g], &p->scratch, err));
+  for (int64_t g = 0; g < p->set.groups.count; g++) {
+    TN_TRY(tn_evolution_prune(&p->filter, &p->set.groups.items[g], &p->scratch, err));
   }
   return TARN_OK;
 }
@@ -182,56 +251,87 @@ static tarn_status bucket_path(planner *p, const tn_file_group *group, const cha
   return st;
 }
 
-static tarn_status attach_deletions(planner *p, tn_split *split, tarn_error *err) {
-  tn_dv_place *places = tn_arena_calloc(&p->plan->arena, (size_t)split->n_files, sizeof(*places));
+/* The vectors of files; NULL: the table has none at all. */
+static tarn_status find_deletions(planner *p, const file_set *set, const tn_split *split,
+                                  const tn_data_file *files, int32_t n, const tn_dv_place **out,
+                                  tarn_error *err) {
+  tn_dv_place *places;
+  *out = NULL;
+  if (!p->table->facts.deletion_vectors) {
+    return TARN_OK;
+  }
+  places = tn_arena_calloc(&p->plan->arena, (size_t)n + 1, sizeof(*places));
   if (places == NULL) {
     return tn_oom(err);
   }
-  for (int32_t i = 0; i < split->n_files; i++) {
-    tn_deletions_find(&p->deletions, split->partition, split->bucket, split->files[i].file_name,
+  for (int32_t i = 0; i < n; i++) {
+    tn_deletions_find(&set->deletions, split->partition, split->bucket, files[i].file_name,
                       &places[i]);
   }
-  split->deletions = places;
+  *out = places;
+  return TARN_OK;
+}
+
+static tarn_status copy_files(planner *p, const tn_scan_entry *const *entries, int64_t n,
+                              const tn_data_file **out, int32_t *n_out, tarn_error *err) {
+  tn_data_file *files;
+  if (n > INT32_MAX) {
+    return tn_fail(err, TARN_E_LIMIT, "more than %d files in a split", INT32_MAX);
+  }
+  files = tn_arena_alloc(&p->plan->arena, ((size_t)n + 1) * sizeof(*files));
+  if (files == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    tn_scan_entry_file(entries[i], &files[i]);
+  }
+  *out = files;
+  *n_out = (int32_t)n;
+  return TARN_OK;
+}
+
+/* A new split of a bucket, without files. */
+static tarn_status new_split(planner *p, const tn_file_group *group, tn_split **out,
+                             tarn_error *err) {
+  tn_plan *plan = p->plan;
+  void *splits = plan->splits;
+  if (plan->n_splits == INT32_MAX) {
+    return tn_fail(err, TARN_E_LIMIT, "more than %d splits", INT32_MAX);
+  }
+  if (!tn_arena_grow(&p->scratch, &splits, &p->split_capacity, (size_t)plan->n_splits,
+                     sizeof(**out))) {
+    return tn_oom(err);
+  }
+  plan->splits = splits;
+  *out = &plan->splits[plan->n_splits++];
+  **out = (tn_split){.plan = plan,
+                     .snapshot_id = plan->has_snapshot ? plan->snapshot.id : 0,
+                     .partition = group->partition,
+                     .bucket = group->bucket,
+                     .has_total_buckets = true,
+                     .total_buckets = group->total_buckets};
   return TARN_OK;
 }
 
 static tarn_status add_split(planner *p, const tn_file_group *group, const tn_pack *pack,
                              const char *path, tarn_error *err) {
-  tn_plan *plan = p->plan;
-  void *splits = plan->splits;
   tn_split *split;
-  tn_data_file *files = tn_arena_alloc(&plan->arena, (size_t)pack->n_files * sizeof(*files));
-  if (plan->n_splits == INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d splits", INT32_MAX);
-  }
-  if (files == NULL || !tn_arena_grow(&p->scratch, &splits, &p->split_capacity,
-                                      (size_t)plan->n_splits, sizeof(*split))) {
-    return tn_oom(err);
-  }
-  plan->splits = splits;
-  for (int32_t i = 0; i < pack->n_files; i++) {
-    tn_scan_entry_file(pack->files[i], &files[i]);
-  }
-  split = &plan->splits[plan->n_splits++];
-  *split = (tn_split){.plan = plan,
-                      .snapshot_id = plan->has_snapshot ? plan->snapshot.id : 0,
-                      .partition = group->partition,
-                      .bucket = group->bucket,
-                      .bucket_path = path,
-                      .has_total_buckets = true,
-                      .total_buckets = group->total_buckets,
-                      .files = files,
-                      .n_files = pack->n_files,
-                      .is_raw_convertible = pack->is_raw_convertible};
-  return p->table->facts.deletion_vectors ? attach_deletions(p, split, err) : TARN_OK;
+  TN_TRY(new_split(p, group, &split, err));
+  TN_TRY(copy_files(p, pack->files, pack->n_files, &split->files, &split->n_files, err));
+  split->bucket_path = path;
+  split->is_streaming = p->request.is_changes;
+  split->is_raw_convertible = pack->is_raw_convertible;
+  return split->is_streaming ? TARN_OK
+                             : find_deletions(p, &p->set, split, split->files, split->n_files,
+                                              &split->deletions, err);
 }
 
 static tarn_status make_splits(planner *p, tarn_error *err) {
   tn_arena arena;  // of one group at a time
   tarn_status st = TARN_OK;
   tn_arena_init(&arena, &p->table->env->mem, TN_PLAN_ARENA_BYTES);
-  for (int64_t g = 0; g < p->groups.count; g++) {
-    tn_file_group *group = &p->groups.items[g];
+  for (int64_t g = 0; g < p->set.groups.count; g++) {
+    tn_file_group *group = &p->set.groups.items[g];
     const char *path;
     tn_packs packs;
     if (group->n_files == 0) {
@@ -248,6 +348,36 @@ static tarn_status make_splits(planner *p, tarn_error *err) {
 done:
   tn_arena_reset(&arena);
   return st;
+}
+
+/* One split a bucket whose files differ. */
+static tarn_status make_diff_splits(planner *p, tarn_error *err) {
+  tn_diff_pair *pairs;
+  int64_t n_pairs;
+  TN_TRY(tn_diff_pairs(p->table, &p->before.groups, &p->set.groups, &p->scratch, &pairs, &n_pairs,
+                       err));
+  for (int64_t i = 0; i < n_pairs; i++) {
+    tn_diff_pair *pair = &pairs[i];
+    const tn_file_group *group = pair->after.n_files > 0 ? &pair->after : &pair->before;
+    tn_split *split;
+    TN_TRY(tn_cancel_check(p->scan->cancel, err));
+    TN_TRY(tn_diff_drop_common(p->table, &p->before.deletions, &p->set.deletions, &p->scratch, pair,
+                               err));
+    if (pair->before.n_files == 0 && pair->after.n_files == 0) {
+      continue;
+    }
+    TN_TRY(new_split(p, group, &split, err));
+    TN_TRY(bucket_path(p, group, &split->bucket_path, err));
+    TN_TRY(
+        copy_files(p, pair->after.files, pair->after.n_files, &split->files, &split->n_files, err));
+    TN_TRY(copy_files(p, pair->before.files, pair->before.n_files, &split->before, &split->n_before,
+                      err));
+    TN_TRY(find_deletions(p, &p->set, split, split->files, split->n_files, &split->deletions, err));
+    TN_TRY(find_deletions(p, &p->before, split, split->before, split->n_before,
+                          &split->before_deletions, err));
+    split->is_incremental = true;
+  }
+  return TARN_OK;
 }
 
 /* Splits of which the row count is known, until they hold the limit; else all of them. */
@@ -277,9 +407,10 @@ static void cut_at_limit(planner *p) {
 
 static tarn_status take_over_memory(planner *p, tarn_error *err) {
   tn_plan *plan = p->plan;
-  int32_t n = p->entries.n_workers;
+  int32_t n = p->set.entries.n_workers, n_before = p->before.entries.n_workers;
   tn_split *splits;
-  plan->parts = tn_arena_calloc(&plan->arena, (size_t)n + 1, sizeof(*plan->parts));
+  plan->parts =
+      tn_arena_calloc(&plan->arena, (size_t)n + (size_t)n_before + 1, sizeof(*plan->parts));
   splits = tn_arena_alloc(&plan->arena, ((size_t)plan->n_splits + 1) * sizeof(*splits));
   if (plan->parts == NULL || splits == NULL) {
     return tn_oom(err);
@@ -288,22 +419,27 @@ static tarn_status take_over_memory(planner *p, tarn_error *err) {
     memcpy(splits, plan->splits, (size_t)plan->n_splits * sizeof(*splits));
   }
   plan->splits = splits;
-  tn_entries_take_arenas(&p->entries, plan->parts);
-  plan->n_parts = n;
+  tn_entries_take_arenas(&p->set.entries, plan->parts);
+  tn_entries_take_arenas(&p->before.entries, plan->parts + n);
+  plan->n_parts = n + n_before;
   return TARN_OK;
 }
 
 static void count_files(planner *p) {
   tn_plan_stats *stats = &p->plan->stats;
+  const file_set *sets[] = {&p->set, &p->before};
   int64_t planned = 0;
   for (int32_t i = 0; i < p->plan->n_splits; i++) {
-    planned += p->plan->splits[i].n_files;
+    planned += p->plan->splits[i].n_files + p->plan->splits[i].n_before;
   }
-  stats->manifests_read = p->entries.n_manifests_read;
-  stats->files_hidden_level_0 = p->entries.hidden_level_0;
-  stats->rows_hidden_level_0 = p->entries.hidden_level_0_rows;
-  stats->files_hidden_postpone = p->entries.hidden_postpone;
-  stats->rows_hidden_postpone = p->entries.hidden_postpone_rows;
+  for (size_t i = 0; i < TN_COUNT(sets); i++) {
+    const tn_entries *e = &sets[i]->entries;
+    stats->manifests_read += e->n_manifests_read;
+    stats->files_hidden_level_0 += e->hidden_level_0;
+    stats->rows_hidden_level_0 += e->hidden_level_0_rows;
+    stats->files_hidden_postpone += e->hidden_postpone;
+    stats->rows_hidden_postpone += e->hidden_postpone_rows;
+  }
   stats->files_pruned =
       stats->files_total - planned - stats->files_hidden_level_0 - stats->files_hidden_postpone;
   if (stats->files_pruned < 0) {
@@ -312,23 +448,29 @@ static void count_files(planner *p) {
 }
 
 static tarn_status plan_snapshot(planner *p, tarn_error *err) {
-  const tn_snapshot *s = &p->plan->snapshot;
+  const tn_plan *plan = p->plan;
   TN_TRY(tn_scan_filter_init(&p->filter, p->table, p->scan->predicate, &p->scratch, err));
   TN_TRY(read_options(p, err));
   p->has_value_filter = p->filter.value != NULL || p->filter.evolution != NULL;
-  TN_TRY(read_list(p, s->base_manifest_list, s->base_manifest_list_size, err));
-  TN_TRY(read_list(p, s->delta_manifest_list, s->delta_manifest_list_size, err));
-  set_up_request(p);
-  TN_TRY(tn_entries_read(&p->request, &p->entries, err));
-  TN_TRY(
-      tn_groups_make(p->table, p->entries.items, p->entries.count, &p->scratch, &p->groups, err));
-  prune_groups(p);
-  TN_TRY(prune_evolution(p, err));
-  if (p->table->facts.deletion_vectors && s->index_manifest != NULL && p->groups.count > 0) {
-    TN_TRY(tn_deletions_read(p->table, s->index_manifest, &p->groups, &p->plan->arena,
-                             &p->deletions, err));
+  if (plan->kind == TN_PLAN_DIFF && p->table->facts.has_primary_key) {
+    // Of a diff the rows that do not match decide, too: a row may have been one that matches, or
+    // become one.
+    p->filter.value = NULL;
   }
-  TN_TRY(make_splits(p, err));
+  set_up_request(p);
+  if (p->request.is_changes) {
+    TN_TRY(read_changes(p, err));
+    TN_TRY(make_splits(p, err));
+  } else if (plan->kind == TN_PLAN_DIFF) {
+    TN_TRY(read_state(p, &p->travel.before, &p->before, err));
+    TN_TRY(read_state(p, &plan->snapshot, &p->set, err));
+    TN_TRY(make_diff_splits(p, err));
+  } else {
+    TN_TRY(read_state(p, &plan->snapshot, &p->set, err));
+    prune_groups(p);
+    TN_TRY(prune_evolution(p, err));
+    TN_TRY(make_splits(p, err));
+  }
   cut_at_limit(p);
   count_files(p);
   return take_over_memory(p, err);
@@ -347,32 +489,38 @@ tn_plan *tn_plan_new(tarn_env *env, tn_table *table) {
 
 /* Plan once. *lost: the id of the snapshot when it is the latest one and something of it is gone.
  */
-static tarn_status try_plan(const tn_scan *scan, tn_plan **out, int64_t *lost, tarn_error *err) {
+static tarn_status try_plan(const tn_scan *scan, const tn_map *without, tn_plan **out,
+                            int64_t *lost, tarn_error *err) {
   tarn_env *env = scan->table->env;
-  planner p = {.scan = scan, .table = scan->table};
-  tn_travel travel = {0};
+  planner p = {.scan = scan, .table = scan->table, .request.without = without};
+  tn_travel *travel = &p.travel;
   tarn_status st = TARN_OK;
   p.plan = tn_plan_new(env, scan->table);
   if (p.plan == NULL) {
     return tn_oom(err);
   }
   tn_arena_init(&p.scratch, &env->mem, TN_PLAN_ARENA_BYTES);
-  tn_map_init(&p.deletions.by_file, &env->mem);
-  TN_TRY_TO(done, tn_travel_resolve(scan->table, &p.plan->arena, &travel, err));
-  p.plan->has_snapshot = travel.has_snapshot;
-  p.plan->snapshot = travel.snapshot;
-  if (travel.has_snapshot) {
+  tn_map_init(&p.set.deletions.by_file, &env->mem);
+  tn_map_init(&p.before.deletions.by_file, &env->mem);
+  TN_TRY_TO(done, tn_travel_resolve(scan->table, &p.plan->arena, travel, err));
+  p.plan->kind = travel->kind;
+  p.plan->has_snapshot = travel->has_snapshot;
+  p.plan->snapshot = travel->snapshot;
+  p.plan->after_id = travel->kind == TN_PLAN_DIFF ? travel->before.id : travel->after_id;
+  if (travel->has_snapshot) {
     st = plan_snapshot(&p, err);
     if (st == TARN_E_NOT_FOUND) {
-      *lost = travel.is_latest ? travel.snapshot.id : 0;
+      *lost = travel->is_latest ? travel->snapshot.id : 0;
       st = tn_error_context(err, st,
                             "%s: snapshot %lld cannot be read, it may have been expired meanwhile",
-                            scan->table->full_name, (long long)travel.snapshot.id);
+                            scan->table->full_name, (long long)travel->snapshot.id);
     }
   }
 done:
-  tn_deletions_reset(&p.deletions);
-  tn_entries_reset(&p.entries);
+  tn_deletions_reset(&p.set.deletions);
+  tn_deletions_reset(&p.before.deletions);
+  tn_entries_reset(&p.set.entries);
+  tn_entries_reset(&p.before.entries);
   tn_arena_reset(&p.scratch);
   if (st == TARN_OK) {
     *out = p.plan;
@@ -383,13 +531,14 @@ done:
   return st;
 }
 
-tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err) {
+tarn_status tn_plan_branch(const tn_scan *scan, const tn_map *without, tn_plan **out,
+                           tarn_error *err) {
   tn_table *table = scan->table;
   tarn_status st = TARN_OK;
   *out = NULL;
   for (int32_t i = 0; i < MAX_TRIES; i++) {
     int64_t lost = 0, latest;
-    st = try_plan(scan, out, &lost, err);
+    st = try_plan(scan, without, out, &lost, err);
     if (lost == 0 ||
         tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &latest, NULL) !=
             TARN_OK ||
@@ -398,6 +547,11 @@ tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err) 
     }
   }
   return tn_table_fault(table, st, err);
+}
+
+tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err) {
+  return tn_fallback_is_wanted(scan->table) ? tn_fallback_plan(scan, out, err)
+                                            : tn_plan_branch(scan, NULL, out, err);
 }
 
 tn_plan *tn_plan_retain(tn_plan *plan) {
@@ -417,6 +571,8 @@ void tn_plan_release(tn_plan *plan) {
   }
   arena = plan->arena;
   tn_arena_reset(&arena);
+  tn_plan_release(plan->branches[0]);
+  tn_plan_release(plan->branches[1]);
   tn_table_release(plan->table);
   tn_free(&env->mem, plan);
 }
@@ -448,6 +604,9 @@ int64_t tn_split_row_count(const tn_split *split) {
   static const uint8_t no_columns[4] = {0};
   int64_t rows = 0, deleted = 0;
   bool has_row_ids = split->n_files > 0, has_keys = false;
+  if (split->is_incremental) {
+    return -1;
+  }
   for (int32_t i = 0; i < split->n_files; i++) {
     const tn_data_file *f = &split->files[i];
     bool is_keyed = f->min_key.len > 4 && memcmp(f->min_key.data, no_columns, 4) != 0;
@@ -473,9 +632,26 @@ int64_t tn_split_row_count(const tn_split *split) {
   return rows >= deleted ? rows - deleted : -1;
 }
 
+tn_split tn_split_state(const tn_split *split, bool is_before) {
+  tn_split state = *split;
+  state.is_incremental = false;
+  state.before = NULL;
+  state.n_before = 0;
+  state.before_deletions = NULL;
+  if (is_before) {
+    state.files = split->before;
+    state.n_files = split->n_before;
+    state.deletions = split->before_deletions;
+  }
+  return state;
+}
+
 tarn_status tn_split_file_path(const tn_split *split, int32_t i, tn_arena *arena, const char **out,
                                tarn_error *err) {
   const tn_data_file *f = &split->files[i];
+  if (!f->has_external_path && split->bucket_path == NULL) {
+    return tn_fail(err, TARN_E_INVALID, "a split that was decoded without a table has no folder");
+  }
   *out = f->has_external_path
              ? tn_arena_strndup(arena, (const char *)f->external_path.data, f->external_path.len)
              : tn_arena_printf(arena, "%s/%.*s", split->bucket_path, (int)f->file_name.len,

@@ -20,20 +20,38 @@
 
 typedef struct tn_plan tn_plan;
 
-/* DataSplit: whole files of one bucket that are read together. */
+/* What is read of snapshots. */
+typedef enum tn_plan_kind {
+  TN_PLAN_STATE,     /* the rows of one snapshot */
+  TN_PLAN_DELTA,     /* the files that the APPEND snapshots of a range added, not merged */
+  TN_PLAN_CHANGELOG, /* the changelog files of a range, but of OVERWRITE snapshots; not merged */
+  TN_PLAN_DIFF       /* the states of two snapshots, compared */
+} tn_plan_kind;
+
+/* DataSplit: whole files of one bucket that are read together. IncrementalSplit: those of two
+ * states of it, to be compared. */
 typedef struct tn_split {
   tn_plan *plan; /* its owner, not counted here */
+  /* Whose rows these are, held by the plan: its own, or in reads over two branches the other one.
+   * NULL: the table that the reader names. */
+  tn_table *table;
   int64_t snapshot_id;
   tn_slice partition; /* arity-prefixed row */
   int32_t bucket;
-  const char *bucket_path;
+  const char *bucket_path; /* NULL: not known (decoded incremental splits without a table) */
   bool has_total_buckets;
   int32_t total_buckets;
   const tn_data_file *files;
   int32_t n_files;
   const tn_dv_place *deletions; /* parallel to files, path NULL = none; NULL: no list */
-  bool is_streaming;
+  bool is_incremental;          /* an IncrementalSplit: `files` are the state after */
+  const tn_data_file *before;   /* files of the state before, but those that tell nothing new */
+  int32_t n_before;
+  const tn_dv_place *before_deletions; /* parallel to before */
+  bool is_streaming;                   /* changes: files are not merged, rows keep their kinds */
   bool is_raw_convertible;
+  bool has_branch;  /* of a read over two branches (FallbackSplit); then */
+  bool is_fallback; /* of the second one */
 } tn_split;
 
 /* What planning looked at; for explain. What is hidden is counted in the partitions and buckets
@@ -55,9 +73,13 @@ struct tn_plan {
   tn_arena arena;
   tn_arena *parts; /* further arenas that splits point into; as many as threads read manifests */
   int32_t n_parts;
-  tn_table *table; /* retained; NULL for decoded splits */
-  bool has_snapshot;
+  tn_table *table;      /* retained; NULL for decoded splits */
+  tn_plan *branches[2]; /* of a read over two branches: their plans, retained, whose splits these
+                           are; NULL: none */
+  tn_plan_kind kind;
+  bool has_snapshot;    /* false: there is nothing to read */
   tn_snapshot snapshot; /* texts in the arena */
+  int64_t after_id;     /* DELTA, CHANGELOG, DIFF: the snapshot before the range */
   tn_split *splits;
   int32_t n_splits;
   tn_plan_stats stats;
@@ -77,22 +99,29 @@ typedef struct tn_scan {
 TN_CHECKED tarn_status tn_plan_travel(tn_table *table, tn_table **out, tarn_error *err);
 
 /* Plan a batch read. Errors: NOT_FOUND (snapshot, tag, time; a manifest that is gone), EXPIRED (an
- * id below the earliest), INVALID (options), UNSUPPORTED (scan modes by name), CORRUPT, IO. */
+ * id below the earliest), INVALID (options; branches that do not go together), CORRUPT, IO. */
 TN_CHECKED tarn_status tn_plan_create(const tn_scan *scan, tn_plan **out, tarn_error *err);
 tn_plan *tn_plan_retain(tn_plan *plan);
 void tn_plan_release(tn_plan *plan); /* accepts NULL */
 
 /* Rows a split holds for certain (spec: scan-plan, 9 "mergedRowCount"); -1: unknown. */
 int64_t tn_split_row_count(const tn_split *split);
+/* The split of one state of an incremental split: the files before, or those after. */
+tn_split tn_split_state(const tn_split *split, bool is_before);
 /* The full path of file i, arena of the caller. */
 TN_CHECKED tarn_status tn_split_file_path(const tn_split *split, int32_t i, tn_arena *arena,
                                           const char **out, tarn_error *err);
 
-/* Java's DataSplit bytes, version 8 (spec: wire, 3). */
+/* Java's DataSplit bytes, version 8 (spec: wire, 3). Splits of other kinds (IncrementalSplit,
+ * version 1; splits of reads over two branches) come in a SplitSerializer frame that tells the
+ * kind. */
 TN_CHECKED tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err);
-/* Versions 1 to 9. The result is a plan of one split. Untrusted. Errors: CORRUPT, UNSUPPORTED. */
-TN_CHECKED tarn_status tn_split_decode(tarn_env *env, tn_slice bytes, tn_plan **out,
-                                       tarn_error *err);
+/* DataSplits of versions 1 to 9, and framed splits but those with index results, authorization or
+ * chains. The result is a plan of one split. Untrusted. table: gives incremental splits, which do
+ * not tell it, their folder, and fallback splits their branch; NULL: only tn_split_encode() may
+ * then be used on them. Errors: CORRUPT, UNSUPPORTED, those of opening the branch. */
+TN_CHECKED tarn_status tn_split_decode(tarn_env *env, tn_table *table, tn_slice bytes,
+                                       tn_plan **out, tarn_error *err);
 /* One JSON object, as Java's plan files in golden cases and more (reference README). */
 TN_CHECKED tarn_status tn_split_to_json(const tn_table *table, const tn_split *split, tn_buf *out,
                                         tarn_error *err);

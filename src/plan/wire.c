@@ -4,22 +4,40 @@
  *   | bool [i32 total buckets] (6 and later) | i32 0 | u8 0 | files | deletion list
  *   | bool streaming | bool raw
  *
- * The frame is big-endian, rows inside are little-endian. Version 1 has neither magic nor version.
- * Rule: org.apache.paimon.table.source.{DataSplit,DeletionFile,SplitSerializer}. Spec: wire, 1
- * to 4.
+ * All is big-endian, but rows inside are little-endian. Version 1 has neither magic nor version.
+ * Other kinds of splits:
+ *
+ *   i64 "SPLIT_V1" | i32 1 | i32 kind | body
+ *   incremental: i32 version | i64 snapshot | partition | i32 bucket | i32 total buckets
+ *                | files, deletion list (before) | files, deletion list (after) | bool streaming
+ *   of a read over two branches: DataSplit | bool fallback, or bool fallback | a frame
+ *
+ * Rule: org.apache.paimon.table.source.{DataSplit,IncrementalSplit,DeletionFile,SplitSerializer},
+ * table.FallbackReadFileStoreTable. Spec: wire, 1 to 4.
  */
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "plan/fallback.h"
 #include "plan/file_meta.h"
 #include "plan/plan_internal.h"
 
 #define MAGIC (-2394839472490812314LL)
 #define FRAME_MAGIC 0x53504C49545F5631LL /* "SPLIT_V1": several kinds of splits in one form */
 #define FRAME_VERSION 1
-#define FRAME_DATA_SPLIT 1
+#define INCREMENTAL_WRITTEN 1
+#define INCREMENTAL_MAX 2
 #define VERSION_WRITTEN 8
 #define VERSION_MAX 9
 #define ROW_LIMIT ((size_t)1 << 30)
+#define PATH_LIMIT ((size_t)1 << 20)
+
+/* The kinds of splits in frames. */
+enum {
+  FRAME_DATA_SPLIT = 1,
+  FRAME_INCREMENTAL = 2,
+  FRAME_FALLBACK_DATA = 6,
+  FRAME_FALLBACK = 7 /* of any other kind */
+};
 
 /* What versions differ by. */
 typedef struct split_layout {
@@ -109,14 +127,15 @@ static tarn_status put_utf(tn_buf *out, const char *text, tarn_error *err) {
   return TARN_OK;
 }
 
-static tarn_status put_deletions(const tn_split *split, tn_buf *out, tarn_error *err) {
-  if (split->deletions == NULL) {
+static tarn_status put_deletions(const tn_dv_place *places, int32_t n, tn_buf *out,
+                                 tarn_error *err) {
+  if (places == NULL) {
     return put_u8(out, false, err);
   }
   TN_TRY(put_u8(out, true, err));
-  TN_TRY(put_i32(out, split->n_files, err));
-  for (int32_t i = 0; i < split->n_files; i++) {
-    const tn_dv_place *d = &split->deletions[i];
+  TN_TRY(put_i32(out, n, err));
+  for (int32_t i = 0; i < n; i++) {
+    const tn_dv_place *d = &places[i];
     TN_TRY(put_u8(out, d->path != NULL, err));
     if (d->path != NULL) {
       TN_TRY(put_utf(out, d->path, err));
@@ -128,14 +147,14 @@ static tarn_status put_deletions(const tn_split *split, tn_buf *out, tarn_error 
   return TARN_OK;
 }
 
-static tarn_status put_files(const tn_split *split, tn_buf *out, tarn_error *err) {
+static tarn_status put_files(const tn_data_file *files, int32_t n, tn_buf *out, tarn_error *err) {
   tn_buf row;
   tarn_status st;
   tn_buf_init(&row, out->mem, ROW_LIMIT);
-  TN_TRY_TO(done, put_i32(out, split->n_files, err));
-  for (int32_t i = 0; i < split->n_files; i++) {
+  TN_TRY_TO(done, put_i32(out, n, err));
+  for (int32_t i = 0; i < n; i++) {
     row.len = 0;
-    TN_TRY_TO(done, tn_file_meta_encode(&split->files[i], &row, err));
+    TN_TRY_TO(done, tn_file_meta_encode(&files[i], &row, err));
     TN_TRY_TO(done, put_i32(out, (int64_t)row.len, err));
     TN_TRY_TO(done, tn_buf_append(out, row.data, row.len, err));
   }
@@ -144,12 +163,16 @@ done:
   return st;
 }
 
-tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err) {
+static tarn_status put_partition(const tn_split *split, tn_buf *out, tarn_error *err) {
+  TN_TRY(put_i32(out, (int64_t)split->partition.len, err));
+  return tn_buf_append(out, split->partition.data, split->partition.len, err);
+}
+
+static tarn_status put_data_split(const tn_split *split, tn_buf *out, tarn_error *err) {
   TN_TRY(put_i64(out, MAGIC, err));
   TN_TRY(put_i32(out, VERSION_WRITTEN, err));
   TN_TRY(put_i64(out, split->snapshot_id, err));
-  TN_TRY(put_i32(out, (int64_t)split->partition.len, err));
-  TN_TRY(tn_buf_append(out, split->partition.data, split->partition.len, err));
+  TN_TRY(put_partition(split, out, err));
   TN_TRY(put_i32(out, split->bucket, err));
   TN_TRY(put_utf(out, split->bucket_path, err));
   TN_TRY(put_u8(out, split->has_total_buckets, err));
@@ -158,10 +181,46 @@ tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err)
   }
   TN_TRY(put_i32(out, 0, err));
   TN_TRY(put_u8(out, false, err));
-  TN_TRY(put_files(split, out, err));
-  TN_TRY(put_deletions(split, out, err));
+  TN_TRY(put_files(split->files, split->n_files, out, err));
+  TN_TRY(put_deletions(split->deletions, split->n_files, out, err));
   TN_TRY(put_u8(out, split->is_streaming, err));
   return put_u8(out, split->is_raw_convertible, err);
+}
+
+static tarn_status put_frame(int32_t kind, tn_buf *out, tarn_error *err) {
+  TN_TRY(put_i64(out, FRAME_MAGIC, err));
+  TN_TRY(put_i32(out, FRAME_VERSION, err));
+  return put_i32(out, kind, err);
+}
+
+static tarn_status put_incremental(const tn_split *split, tn_buf *out, tarn_error *err) {
+  TN_TRY(put_frame(FRAME_INCREMENTAL, out, err));
+  TN_TRY(put_i32(out, INCREMENTAL_WRITTEN, err));
+  TN_TRY(put_i64(out, split->snapshot_id, err));
+  TN_TRY(put_partition(split, out, err));
+  TN_TRY(put_i32(out, split->bucket, err));
+  TN_TRY(put_i32(out, split->total_buckets, err));
+  TN_TRY(put_files(split->before, split->n_before, out, err));
+  TN_TRY(put_deletions(split->before_deletions, split->n_before, out, err));
+  TN_TRY(put_files(split->files, split->n_files, out, err));
+  TN_TRY(put_deletions(split->deletions, split->n_files, out, err));
+  return put_u8(out, split->is_streaming, err);
+}
+
+tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err) {
+  if (split->is_incremental) {
+    if (split->has_branch) {
+      TN_TRY(put_frame(FRAME_FALLBACK, out, err));
+      TN_TRY(put_u8(out, split->is_fallback, err));
+    }
+    return put_incremental(split, out, err);
+  }
+  if (!split->has_branch) {
+    return put_data_split(split, out, err);
+  }
+  TN_TRY(put_frame(FRAME_FALLBACK_DATA, out, err));
+  TN_TRY(put_data_split(split, out, err));
+  return put_u8(out, split->is_fallback, err);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -289,8 +348,8 @@ static tarn_status take_utf(wire_reader *r, const char **out, const char *what, 
   return TARN_OK;
 }
 
-static tarn_status take_files(wire_reader *r, const split_layout *layout, tn_split *split,
-                              tarn_error *err) {
+static tarn_status take_files(wire_reader *r, const split_layout *layout, const tn_data_file **out,
+                              int32_t *n_out, tarn_error *err) {
   tn_data_file *files;
   int32_t n;
   TN_TRY(take_count(r, &n, "files", err));
@@ -311,13 +370,13 @@ static tarn_status take_files(wire_reader *r, const split_layout *layout, tn_spl
       files[i].has_write_cols = false;
     }
   }
-  split->files = files;
-  split->n_files = n;
+  *out = files;
+  *n_out = n;
   return TARN_OK;
 }
 
-static tarn_status take_deletions(wire_reader *r, const split_layout *layout, tn_split *split,
-                                  tarn_error *err) {
+static tarn_status take_deletions(wire_reader *r, const split_layout *layout, int32_t n_files,
+                                  const tn_dv_place **out, tarn_error *err) {
   tn_dv_place *places;
   bool has_list;
   int32_t n;
@@ -326,9 +385,9 @@ static tarn_status take_deletions(wire_reader *r, const split_layout *layout, tn
     return TARN_OK;
   }
   TN_TRY(take_count(r, &n, "deletion list", err));
-  if (n != split->n_files) {
+  if (n != n_files) {
     return tn_fail(err, TARN_E_CORRUPT, "split: %d deletion vectors for %d files", (int)n,
-                   (int)split->n_files);
+                   (int)n_files);
   }
   places = tn_arena_calloc(r->arena, (size_t)n + 1, sizeof(*places));
   if (places == NULL) {
@@ -353,24 +412,14 @@ static tarn_status take_deletions(wire_reader *r, const split_layout *layout, tn
                      (long long)d->offset, (long long)d->length, (long long)d->cardinality);
     }
   }
-  split->deletions = places;
+  *out = places;
   return TARN_OK;
 }
 
-/* Magic and version, or the snapshot id of version 1; an outer frame is taken off. */
+/* Magic and version, or the snapshot id of version 1. */
 static tarn_status take_head(wire_reader *r, int32_t *version, tn_split *split, tarn_error *err) {
   int64_t first;
   TN_TRY(take_i64(r, &first, "magic", err));
-  if (first == FRAME_MAGIC) {
-    int32_t frame, kind;
-    TN_TRY(take_i32(r, &frame, "version of the frame", err));
-    TN_TRY(take_i32(r, &kind, "kind of the split", err));
-    if (frame != FRAME_VERSION || kind != FRAME_DATA_SPLIT) {
-      return tn_fail(err, TARN_E_UNSUPPORTED, "split: frame version %d, kind %d", (int)frame,
-                     (int)kind);
-    }
-    TN_TRY(take_i64(r, &first, "magic", err));
-  }
   *version = 1;
   split->snapshot_id = first;
   if (first == MAGIC) {
@@ -402,14 +451,18 @@ static tarn_status take_before(wire_reader *r, tarn_error *err) {
                          "of an old release");
 }
 
-static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) {
-  const split_layout *layout;
+static tarn_status take_partition(wire_reader *r, tn_split *split, tarn_error *err) {
   tn_binary_row row;
+  TN_TRY(take_bytes(r, &split->partition, "partition", err));
+  return tn_binary_row_decode(split->partition, "split: partition", &row, err);
+}
+
+static tarn_status take_data_split(wire_reader *r, tn_split *split, tarn_error *err) {
+  const split_layout *layout;
   int32_t version;
   TN_TRY(take_head(r, &version, split, err));
   layout = &layouts[version];
-  TN_TRY(take_bytes(r, &split->partition, "partition", err));
-  TN_TRY(tn_binary_row_decode(split->partition, "split: partition", &row, err));
+  TN_TRY(take_partition(r, split, err));
   TN_TRY(take_i32(r, &split->bucket, "bucket", err));
   TN_TRY(take_utf(r, &split->bucket_path, "bucket path", err));
   if (layout->has_total_buckets) {
@@ -419,10 +472,72 @@ static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) 
     TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
   }
   TN_TRY(take_before(r, err));
-  TN_TRY(take_files(r, layout, split, err));
-  TN_TRY(take_deletions(r, layout, split, err));
+  TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
+  TN_TRY(take_deletions(r, layout, split->n_files, &split->deletions, err));
   TN_TRY(take_bool(r, &split->is_streaming, "streaming", err));
-  TN_TRY(take_bool(r, &split->is_raw_convertible, "raw convertible", err));
+  return take_bool(r, &split->is_raw_convertible, "raw convertible", err);
+}
+
+static tarn_status take_incremental(wire_reader *r, tn_split *split, tarn_error *err) {
+  static const split_layout *const by_version[] = {NULL, &layouts[8], &layouts[9]};
+  const split_layout *layout;
+  int32_t version;
+  TN_TRY(take_i32(r, &version, "version", err));
+  if (version < 1 || version > INCREMENTAL_MAX) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "split: version %d of an incremental split, known are 1 to %d", (int)version,
+                   INCREMENTAL_MAX);
+  }
+  layout = by_version[version];
+  split->is_incremental = true;
+  TN_TRY(take_i64(r, &split->snapshot_id, "snapshot", err));
+  TN_TRY(take_partition(r, split, err));
+  TN_TRY(take_i32(r, &split->bucket, "bucket", err));
+  split->has_total_buckets = true;
+  TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
+  TN_TRY(take_files(r, layout, &split->before, &split->n_before, err));
+  TN_TRY(take_deletions(r, layout, split->n_before, &split->before_deletions, err));
+  TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
+  TN_TRY(take_deletions(r, layout, split->n_files, &split->deletions, err));
+  return take_bool(r, &split->is_streaming, "streaming", err);
+}
+
+/* Is there the head of a frame? Then take it. */
+static tarn_status take_frame(wire_reader *r, int32_t *kind, tarn_error *err) {
+  int32_t version;
+  *kind = FRAME_DATA_SPLIT;
+  if (r->end - r->at < 8 || (int64_t)tn_load_be64(r->at) != FRAME_MAGIC) {
+    return TARN_OK;
+  }
+  r->at += 8;
+  TN_TRY(take_i32(r, &version, "version of the frame", err));
+  TN_TRY(take_i32(r, kind, "kind of the split", err));
+  return version == FRAME_VERSION
+             ? TARN_OK
+             : tn_fail(err, TARN_E_UNSUPPORTED, "split: frame version %d, known is %d",
+                       (int)version, FRAME_VERSION);
+}
+
+static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) {
+  int32_t kind, outer = 0;
+  TN_TRY(take_frame(r, &kind, err));
+  if (kind == FRAME_FALLBACK) {
+    outer = kind;
+    split->has_branch = true;
+    TN_TRY(take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
+    TN_TRY(take_frame(r, &kind, err));
+  }
+  if (kind == FRAME_DATA_SPLIT || (kind == FRAME_FALLBACK_DATA && outer == 0)) {
+    TN_TRY(take_data_split(r, split, err));
+  } else if (kind == FRAME_INCREMENTAL) {
+    TN_TRY(take_incremental(r, split, err));
+  } else {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "split: of kind %d", (int)kind);
+  }
+  if (kind == FRAME_FALLBACK_DATA) {
+    split->has_branch = true;
+    TN_TRY(take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
+  }
   if (r->at != r->end) {
     return tn_fail(err, TARN_E_CORRUPT, "split: %zu bytes behind its end",
                    (size_t)(r->end - r->at));
@@ -430,7 +545,30 @@ static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) 
   return TARN_OK;
 }
 
-tarn_status tn_split_decode(tarn_env *env, tn_slice bytes, tn_plan **out, tarn_error *err) {
+/* What the bytes do not tell: the table of the branch, the folder of an incremental split. */
+static tarn_status find_place(tn_plan *plan, tn_table *table, tn_split *split, tarn_error *err) {
+  tn_buf path;
+  tarn_status st;
+  if (split->has_branch) {
+    TN_TRY(tn_fallback_branch(table, split->is_fallback, &plan->table, err));
+    split->table = plan->table;
+    table = split->table != NULL ? split->table : table;
+  }
+  if (split->bucket_path != NULL) {
+    return TARN_OK;
+  }
+  tn_buf_init(&path, &plan->env->mem, PATH_LIMIT);
+  st = tn_bucket_path(table, split->partition, split->bucket, &path, err);
+  if (st == TARN_OK) {
+    split->bucket_path = tn_arena_strndup(&plan->arena, (const char *)path.data, path.len);
+    st = split->bucket_path != NULL ? TARN_OK : tn_oom(err);
+  }
+  tn_buf_reset(&path);
+  return st;
+}
+
+tarn_status tn_split_decode(tarn_env *env, tn_table *table, tn_slice bytes, tn_plan **out,
+                            tarn_error *err) {
   tn_plan *plan = tn_plan_new(env, NULL);
   wire_reader r = {0};
   tn_slice own;
@@ -447,6 +585,9 @@ tarn_status tn_split_decode(tarn_env *env, tn_slice bytes, tn_plan **out, tarn_e
   r = (wire_reader){own.data, own.data, own.data + own.len, &plan->arena};
   plan->splits->plan = plan;
   TN_TRY_TO(done, take_split(&r, plan->splits, err));
+  if (table != NULL) {
+    TN_TRY_TO(done, find_place(plan, table, plan->splits, err));
+  }
   plan->n_splits = 1;
   *out = plan;
 done:

@@ -21,6 +21,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "plan/fallback.h"
+#include "read/diff_reader.h"
 #include "read/joiner.h"
 #include "read/split_reader.h"
 
@@ -30,6 +32,7 @@
 typedef struct unit {
   tn_task task;
   tn_read *read;
+  const tn_read_context *c; /* of its split */
   const tn_split *split;
   int32_t first_file, n_files; /* all of the split's, or those of this part of a raw split */
   int64_t guessed_bytes;       /* that its reader will hold */
@@ -45,9 +48,18 @@ typedef struct unit {
   tarn_error error;
 } unit;
 
+/* What is asked of splits of one table. */
+typedef struct table_context {
+  tn_read_context c;
+  tn_read_context changes; /* the same for streaming splits: their row kinds are kept, if seen */
+  struct table_context *next;
+} table_context;
+
 struct tn_read {
   tn_read_context c;
-  tn_plan **plans; /* retained, one a split */
+  tn_read_context changes; /* c for streaming splits */
+  table_context *others;   /* tables of other branches */
+  tn_plan **plans;         /* retained, one a split */
   int32_t n_plans;
   unit *units;
   int32_t n_units, next_unit; /* the next to become active */
@@ -67,7 +79,7 @@ struct tn_read {
 /* ------------------------------------------------------------------ units */
 
 static tarn_status open_unit(unit *u, tarn_error *err) {
-  const tn_read_context *c = &u->read->c;
+  const tn_read_context *c = u->c;
   tn_split_way way = tn_split_choose_way(c, u->split);
   tn_file_list list = {
       .split = u->split,
@@ -78,6 +90,9 @@ static tarn_status open_unit(unit *u, tarn_error *err) {
       .pushes_values = !u->split->is_streaming || !c->o.table->facts.has_primary_key,
       .filter = c->o.predicate,
   };
+  if (u->split->is_incremental && c->o.table->facts.has_primary_key) {
+    return tn_diff_split_read(c, u->split, &u->reader, err);
+  }
   if (way == TN_SPLIT_MERGED) {
     return tn_merge_split_read(c, u->split, &u->reader, err);
   }
@@ -90,7 +105,12 @@ static tarn_status next_of_unit(unit *u, tn_batch *out, tarn_error *err) {
   if (u->reader == NULL) {
     TN_TRY(open_unit(u, err));
   }
-  return u->reader->ops->next(u->reader, out, err);
+  TN_TRY(u->reader->ops->next(u->reader, out, err));
+  for (int32_t i = 0; i < out->n_columns && u->c->out_fields != u->read->c.out_fields; i++) {
+    tn_vec_retype(&out->columns[i], &u->read->c.out_fields[i].type);
+  }
+  out->fields = u->read->c.out_fields;
+  return TARN_OK;
 }
 
 static void close_unit(unit *u) {
@@ -406,6 +426,12 @@ static tarn_status part_predicate(tn_read_context *c, tarn_error *err) {
   return TARN_OK;
 }
 
+/* Rows of streaming splits that are changes keep their kinds where kinds are seen at all. */
+static void keep_kinds(const tn_read_context *c, tn_read_context *changes) {
+  *changes = *c;
+  changes->o.keeps_deletes = c->o.keeps_deletes || c->o.with_row_kind;
+}
+
 static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read_context *c,
                                 tarn_error *err) {
   const tn_table_facts *facts = &o->table->facts;
@@ -444,6 +470,56 @@ static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read
   return part_predicate(c, err);
 }
 
+/* The same columns of another branch's table: those that stand in the same places. */
+static tarn_status make_other(tn_read *read, tn_table *table, table_context **out,
+                              tarn_error *err) {
+  const tn_schema *own = read->c.o.table->schema, *other = table->schema;
+  tn_arena *arena = &read->c.arena;
+  table_context *t = tn_arena_calloc(arena, 1, sizeof(*t));
+  tn_read_options o = read->c.o;
+  tn_field *fields = tn_arena_calloc(arena, (size_t)o.n_fields + 1, sizeof(*fields));
+  if (t == NULL || fields == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < o.n_fields; i++) {
+    int32_t at = tn_fields_find_id(own->fields, own->n_fields, o.fields[i].id);
+    fields[i] = o.fields[i];
+    if (at >= 0 && at < other->n_fields) {
+      fields[i].id = other->fields[at].id;
+      fields[i].name = other->fields[at].name;
+    }
+  }
+  o.table = table;
+  o.fields = fields;
+  if (o.predicate != NULL) {
+    TN_TRY(tn_fallback_translate(own, other, o.predicate, arena, &o.predicate, err));
+  }
+  t->next = read->others;
+  read->others = t;
+  *out = t;
+  TN_TRY(make_context(read->c.env, &o, &t->c, err));
+  keep_kinds(&t->c, &t->changes);
+  return TARN_OK;
+}
+
+/* What is asked of a split; others: the list of a read that is being made. */
+static tarn_status find_context(tn_read *read, const tn_split *split, const tn_read_context **out,
+                                tarn_error *err) {
+  table_context *t = read->others;
+  *out = split->is_streaming ? &read->changes : &read->c;
+  if (split->table == NULL || split->table == read->c.o.table) {
+    return TARN_OK;
+  }
+  while (t != NULL && t->c.o.table != split->table) {
+    t = t->next;
+  }
+  if (t == NULL) {
+    TN_TRY(make_other(read, split->table, &t, err));
+  }
+  *out = split->is_streaming ? &t->changes : &t->c;
+  return TARN_OK;
+}
+
 static tarn_status check_split(const tn_read_context *c, const tn_split *split, tarn_error *err) {
   static const char *const engines[] = {
       [TN_ENGINE_DEDUPLICATE] = "deduplicate",
@@ -451,6 +527,11 @@ static tarn_status check_split(const tn_read_context *c, const tn_split *split, 
       [TN_ENGINE_AGGREGATION] = "aggregation",
       [TN_ENGINE_FIRST_ROW] = "first-row",
   };
+  if (split->is_incremental && split->is_streaming) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "table %s: a split of a streaming read with files before and after",
+                   c->o.table->full_name);
+  }
   if (tn_split_choose_way(c, split) != TN_SPLIT_REFUSED) {
     return TARN_OK;
   }
@@ -463,19 +544,20 @@ static tarn_status check_split(const tn_read_context *c, const tn_split *split, 
 
 /* How many units a split makes: one, or for a raw split when there are threads to spare one for
  * each file, up to a few a thread. */
-static int32_t parts_of(const tn_read *read, const tn_split *split, int32_t n_splits) {
+static int32_t parts_of(const tn_read *read, const tn_read_context *c, const tn_split *split,
+                        int32_t n_splits) {
   int32_t most = 4 * read->max_active;
   if (read->max_active == 1 || n_splits >= read->max_active ||
-      tn_split_choose_way(&read->c, split) == TN_SPLIT_MERGED) {
+      tn_split_choose_way(c, split) == TN_SPLIT_MERGED) {
     return 1;
   }
   return split->n_files < most ? split->n_files : most;
 }
 
 /* A guess of what reading a unit holds: pages of each file that is open at once. */
-static int64_t guess_bytes(const tn_read *read, const unit *u) {
+static int64_t guess_bytes(const unit *u) {
   const int64_t most = 2 << 20;
-  bool is_merged = tn_split_choose_way(&read->c, u->split) == TN_SPLIT_MERGED;
+  bool is_merged = tn_split_choose_way(u->c, u->split) == TN_SPLIT_MERGED;
   int64_t sum = most;
   for (int32_t i = 0; i < u->n_files && is_merged; i++) {
     int64_t size = u->split->files[i].file_size;
@@ -487,8 +569,10 @@ static int64_t guess_bytes(const tn_read *read, const unit *u) {
 static tarn_status make_units(tn_read *read, const tn_split *const *splits, int32_t n_splits,
                               tarn_error *err) {
   int64_t n = 0;
+  const tn_read_context *c;
   for (int32_t i = 0; i < n_splits; i++) {
-    n += parts_of(read, splits[i], n_splits);
+    TN_TRY(find_context(read, splits[i], &c, err));
+    n += parts_of(read, c, splits[i], n_splits);
   }
   if (n > INT32_MAX) {
     return tn_fail(err, TARN_E_LIMIT, "a read of %lld parts", (long long)n);
@@ -499,15 +583,18 @@ static tarn_status make_units(tn_read *read, const tn_split *const *splits, int3
     return tn_oom(err);
   }
   for (int32_t i = 0; i < n_splits; i++) {
-    int32_t n_parts = parts_of(read, splits[i], n_splits), n_files = splits[i]->n_files;
+    int32_t n_parts, n_files = splits[i]->n_files;
+    TN_TRY(find_context(read, splits[i], &c, err));
+    n_parts = parts_of(read, c, splits[i], n_splits);
     for (int32_t p = 0; p < n_parts; p++) {
       unit *u = &read->units[read->n_units++];
       u->task.run = run_unit;
       u->read = read;
+      u->c = c;
       u->split = splits[i];
       u->first_file = (int32_t)((int64_t)n_files * p / n_parts);
       u->n_files = (int32_t)((int64_t)n_files * (p + 1) / n_parts) - u->first_file;
-      u->guessed_bytes = guess_bytes(read, u);
+      u->guessed_bytes = guess_bytes(u);
     }
   }
   return TARN_OK;
@@ -527,6 +614,7 @@ tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
   read->max_active = tn_pool_threads(env->pool);
   tn_group_init(&read->group, env->pool);
   TN_TRY_TO(done, make_context(env, options, &read->c, err));
+  keep_kinds(&read->c, &read->changes);
   tn_joiner_init(&read->joiner, env, read->c.out_fields, read->c.n_out, read->c.batch_rows);
   pthread_mutex_init(&read->mutex, NULL);
   pthread_cond_init(&read->has_news, NULL);
@@ -537,7 +625,9 @@ tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
     goto done;
   }
   for (int32_t i = 0; i < n_splits; i++) {
-    TN_TRY_TO(done, check_split(&read->c, splits[i], err));
+    const tn_read_context *c;
+    TN_TRY_TO(done, find_context(read, splits[i], &c, err));
+    TN_TRY_TO(done, check_split(c, splits[i], err));
     read->plans[read->n_plans++] = tn_plan_retain(splits[i]->plan);
   }
   TN_TRY_TO(done, make_units(read, splits, n_splits, err));
@@ -578,6 +668,10 @@ void tn_read_free(tn_read *read) {
   tn_free(&env->mem, read->plans);
   tn_free(&env->mem, read->units);
   tn_free(&env->mem, read->active);
+  for (table_context *t = read->others; t != NULL; t = t->next) {
+    tn_table_release(t->c.o.table);
+    tn_arena_reset(&t->c.arena);
+  }
   tn_arena_reset(&read->c.arena);
   tn_table_release(read->c.o.table);
   tn_free(&env->mem, read);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (env == NULL) {
     must(tarn_env_create(NULL, &env, &err) == TARN_OK);
   }
-  if (tn_split_decode(env, tn_slice_of(data, size), &plan, &err) != TARN_OK) {
+  if (tn_split_decode(env, NULL, tn_slice_of(data, size), &plan, &err) != TARN_OK) {
     return 0;
   }
   tn_arena_init(&arena, &env->mem, (size_t)64 << 20);
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   // What was read from version 9 or an odd form settles after one round.
   if (tn_split_encode(plan->splits, &first, &err) == TARN_OK) {
-    must(tn_split_decode(env, tn_buf_slice(&first), &again, &err) == TARN_OK);
+    must(tn_split_decode(env, NULL, tn_buf_slice(&first), &again, &err) == TARN_OK);
     must(tn_split_encode(again->splits, &second, &err) == TARN_OK);
     must(tn_slice_equal(tn_buf_slice(&first), tn_buf_slice(&second)));
   }

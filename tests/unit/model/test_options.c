@@ -261,8 +261,6 @@ static void options_check_read__refuses_what_would_change_rows(void **state) {
       {"query-auth.enabled", "true"},
       {"chain-table.enabled", "true"},
       {"data-evolution.enabled", "true"},
-      {"scan.fallback-branch", "b"},
-      {"scan.primary-branch", "b"},
       {"deletion-vectors.merge-on-read", "true"},
       {"postpone.merge-on-read", "true"},
       {"pk-clustering-override", "true"},

@@ -656,50 +656,6 @@ static void plan__can_be_cancelled(void **state) {
   tm_end(&tm);
 }
 
-static void plan__refuses_modes_by_name(void **state) {
-  static const char *const OPTIONS[] = {
-      "scan.mode=compacted-full",
-      "scan.mode=latest-delta",
-      "incremental-between=1,2",
-      "scan.file-creation-time-millis=5",
-      "scan.creation-time-millis=5",
-      "scan.fallback-branch=b",
-      "scan.mode=incremental;incremental-between-timestamp=1,2",
-  };
-  static const char *const NAMES[] = {
-      "compacted-full",          "latest-delta",         "incremental", "from-file-creation-time",
-      "from-creation-timestamp", "scan.fallback-branch", "incremental"};
-  table_maker tm;
-  (void)state;
-  begin(&tm, KEYED, "", "", "bucket=-1");
-  for (size_t i = 0; i < sizeof(OPTIONS) / sizeof(OPTIONS[0]); i++) {
-    tn_option options[4];
-    char text[128], *at = text;
-    int32_t n = 0;
-    tarn_error error = {0};
-    tn_table *table = NULL;
-    tarn_status st;
-    snprintf(text, sizeof(text), "%s", OPTIONS[i]);
-    for (char *item = strtok(at, ";"); item != NULL; item = strtok(NULL, ";")) {
-      options[n].key = item;
-      options[n].value = strchr(item, '=') + 1;
-      *strchr(item, '=') = '\0';
-      n++;
-    }
-    st = tn_table_create(tm.env, tm.storage, "db.t", "/t", "main", "/t", tm.schema, options, n,
-                         &table, &error);
-    if (st == TARN_OK) {
-      st = tm_plan_status(&tm, table, &error);
-    }
-    assert_int_equal(st, TARN_E_UNSUPPORTED);
-    if (strstr(error.message, NAMES[i]) == NULL && strstr(error.message, options[0].key) == NULL) {
-      fail_msg("\"%s\" does not name %s", error.message, NAMES[i]);
-    }
-    tn_table_release(table);
-  }
-  tm_end(&tm);
-}
-
 static void plan__rejects_corrupt_entries(void **state) {
   table_maker tm;
   tn_table *table;
@@ -811,7 +767,6 @@ int main(void) {
       cmocka_unit_test(plan__keeps_statistics_on_request),
       cmocka_unit_test(plan__owns_what_it_gives),
       cmocka_unit_test(plan__can_be_cancelled),
-      cmocka_unit_test(plan__refuses_modes_by_name),
       cmocka_unit_test(plan__rejects_corrupt_entries),
       cmocka_unit_test(plan__survives_failing_allocations),
   };

@@ -31,7 +31,7 @@ static tarn_env *new_env(void) {
 
 static tn_plan *decode(tarn_env *env, const uint8_t *bytes, size_t n) {
   tn_plan *plan = NULL;
-  OK(tn_split_decode(env, tn_slice_of(bytes, n), &plan, err));
+  OK(tn_split_decode(env, NULL, tn_slice_of(bytes, n), &plan, err));
   assert_int_equal(plan->n_splits, 1);
   return plan;
 }
@@ -272,7 +272,7 @@ static void split__in_a_frame(void **state) {
   assert_int_equal(plan->splits->bucket, 3);
   tn_plan_release(plan);
   b.data[15] = 3;  // an indexed split
-  assert_int_equal(tn_split_decode(env, tn_buf_slice(&b), &plan, &error), TARN_E_UNSUPPORTED);
+  assert_int_equal(tn_split_decode(env, NULL, tn_buf_slice(&b), &plan, &error), TARN_E_UNSUPPORTED);
   assert_null(plan);
   tn_buf_reset(&b);
   tarn_env_free(env);
@@ -314,7 +314,8 @@ static void split__rejects_every_truncation(void **state) {
     tarn_error error = {0};
     uint8_t *copy = malloc(i + 1);  // its own block: reading past it is seen
     memcpy(copy, bytes, i);
-    assert_int_equal(tn_split_decode(env, tn_slice_of(copy, i), &plan, &error), TARN_E_CORRUPT);
+    assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(copy, i), &plan, &error),
+                     TARN_E_CORRUPT);
     assert_null(plan);
     assert_true(error.message[0] != '\0');
     free(copy);
@@ -333,7 +334,7 @@ static void split__survives_every_flipped_bit(void **state) {
     tarn_status st;
     tarn_error error = {0};
     bytes[i / 8] ^= (uint8_t)(1u << (i % 8));
-    st = tn_split_decode(env, tn_slice_of(bytes, n), &plan, &error);
+    st = tn_split_decode(env, NULL, tn_slice_of(bytes, n), &plan, &error);
     assert_true(st == TARN_OK || st == TARN_E_CORRUPT || st == TARN_E_UNSUPPORTED);
     tn_plan_release(plan);
     bytes[i / 8] ^= (uint8_t)(1u << (i % 8));
@@ -352,16 +353,20 @@ static void split__rejects_what_it_does_not_know(void **state) {
   (void)state;
   memcpy(longer, bytes, n);
   longer[n] = 0;
-  assert_int_equal(tn_split_decode(env, tn_slice_of(longer, n + 1), &plan, &error), TARN_E_CORRUPT);
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(longer, n + 1), &plan, &error),
+                   TARN_E_CORRUPT);
   bytes[11] = 10;  // version
-  assert_int_equal(tn_split_decode(env, tn_slice_of(bytes, n), &plan, &error), TARN_E_UNSUPPORTED);
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(bytes, n), &plan, &error),
+                   TARN_E_UNSUPPORTED);
   assert_non_null(strstr(error.message, "version 10"));
   bytes[11] = 8;
   bytes[57] = 1;  // before files: bytes 54 to 57
-  assert_int_equal(tn_split_decode(env, tn_slice_of(bytes, n), &plan, &error), TARN_E_UNSUPPORTED);
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(bytes, n), &plan, &error),
+                   TARN_E_UNSUPPORTED);
   free(bytes);
   indexed = vector("indexedsplit-v1.hex", &n);
-  assert_int_equal(tn_split_decode(env, tn_slice_of(indexed, n), &plan, &error), TARN_E_CORRUPT);
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(indexed, n), &plan, &error),
+                   TARN_E_CORRUPT);
   free(indexed);
   tarn_env_free(env);
 }
@@ -375,7 +380,7 @@ static tarn_status round_trip(void *ctx, tarn_env *env, tarn_error *err) {
   bytes_ctx *c = ctx;
   tn_plan *plan = NULL;
   tn_buf out;
-  tarn_status st = tn_split_decode(env, tn_slice_of(c->bytes, c->n), &plan, err);
+  tarn_status st = tn_split_decode(env, NULL, tn_slice_of(c->bytes, c->n), &plan, err);
   if (st == TARN_OK) {
     tn_buf_init(&out, &env->mem, 1 << 20);
     st = tn_split_encode(plan->splits, &out, err);
