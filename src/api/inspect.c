@@ -198,7 +198,7 @@ static tarn_status open_path(tarn_env *env, const char *path, tn_arena *arena, i
 /* The format of a file of rows by its first bytes; NULL: none. */
 static tarn_status format_of_head(const uint8_t *head, const tn_format_ops **out, tarn_error *err) {
   *out = NULL;
-  if (memcmp(head, "PAR1", 4) == 0) {
+  if (memcmp(head, "PAR1", 4) == 0 || memcmp(head, "PARE", 4) == 0) {
     return tn_format_by_name(tn_slice_text("parquet"), out, err);
   }
   if (memcmp(head, "Obj\x01", 4) == 0) {

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "codec/hash.h"
+#include "column/variant.h"
 #include "support/files.h"
 #include "support/test.h"
 #include "support/torture.h"
@@ -150,6 +151,10 @@ tarn_status value_text(const tn_vec *vec, int64_t row, tn_buf *out, tarn_error *
   }
   switch (vec->layout) {
     case TN_LAYOUT_STRUCT:
+      if (vec->type->root == TN_VARIANT) {
+        return tn_variant_to_json(tn_vec_bytes(&vec->children[0], row),
+                                  tn_vec_bytes(&vec->children[1], row), NULL, out, err);
+      }
       return struct_text(vec, row, out, err);
     case TN_LAYOUT_LIST:
       return list_text(vec, row, out, err);

@@ -3,7 +3,7 @@
  * A line is a JSON array with an item a column: true, 1, "text", null; FLOAT as %.9g and DOUBLE as
  * %.17g (bare nan and inf); DECIMAL as "1.50"; DATE, TIME and TIMESTAMP as the integers that are in
  * the vector; binary as "hex"; ARRAY as [...], MAP and MULTISET as [[key, value], ...] in stored
- * order, ROW as [...], VARIANT as [metadata, value]. data/make.py writes the same.
+ * order, ROW as [...], VARIANT as its JSON text. data/make.py writes the same.
  */
 #ifndef TN_TESTS_FORMAT_ROWS_TEXT_H
 #define TN_TESTS_FORMAT_ROWS_TEXT_H

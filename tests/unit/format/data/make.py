@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Write the Parquet files of this folder with pyarrow, and the rows that pyarrow reads back.
 
-usage: make.py [FOLDER]          writes the files and prints the table of test_parquet_read.c
-       make.py --table FOLDER    prints the table of test_parquet_testing.c for apache/parquet-testing
+usage: make.py [FOLDER]     writes the files and prints the table of test_parquet_read.c
 
 Made with pyarrow 26. A line of a table: file, rows, CRC-32 of their text.
 
@@ -231,22 +230,5 @@ def write(folder):
         print('    {"%s", %d, 0x%08x},' % (name, table.num_rows, zlib.crc32(rows.encode('utf-8'))))
 
 
-def table(folder):
-    for parent, _, names in sorted(os.walk(folder)):
-        for name in sorted(names):
-            path = os.path.join(parent, name)
-            if not name.endswith('.parquet'):
-                continue
-            try:
-                t = pq.read_table(path)
-                crc = zlib.crc32(text_of(t).encode('utf-8'))
-                print('    {"%s", %d, 0x%08x},' % (os.path.relpath(path, folder), t.num_rows, crc))
-            except Exception as e:
-                print('    // %s: %s' % (os.path.relpath(path, folder), ' '.join(str(e).split())[:120]))
-
-
 if __name__ == '__main__':
-    if sys.argv[1:2] == ['--table']:
-        table(sys.argv[2])
-    else:
-        write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
+    write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
