@@ -46,9 +46,18 @@ typedef struct tarn_catalog tarn_catalog;
  */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_catalog_open(tarn_env *env, const char *warehouse,
                                                        tarn_catalog **out, tarn_error *err);
+/* The same from the options of a catalog, as Paimon has them: "warehouse" is needed; "metastore"
+ * may be "filesystem"; "catalog-options-table.enabled"="true" shows all of them as the table
+ * sys.catalog_options. Others are kept and not looked at.
+ * Errors: also TARN_E_INVALID (no warehouse). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_catalog_open_options(tarn_env *env,
+                                                               const tarn_option *options,
+                                                               size_t n_options, tarn_catalog **out,
+                                                               tarn_error *err);
 TARN_EXPORT void tarn_catalog_free(tarn_catalog *catalog);
 
-/* Names of databases, and of the tables of one. out: tarn_names_free().
+/* Names of databases, and of the tables of one. The database "sys" (see tarn_table_open) is not
+ * listed, but its tables are. out: tarn_names_free().
  * Errors: TARN_E_NOT_FOUND (database), TARN_E_IO. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_catalog_list_databases(tarn_catalog *catalog,
                                                                  tarn_names *out, tarn_error *err);
@@ -62,8 +71,24 @@ typedef struct tarn_table tarn_table;
 
 /* Open a table.
  *
+ * System tables tell about a table: "db.t$snapshots" or, of a branch, "db.t$branch_b$snapshots", in
+ * letters of any case:
+ *
+ *   aggregation_fields  options of columns of aggregation     options          stored options
+ *   audit_log           rows with their kinds, deletes too    partitions       partitions
+ *   binlog              as audit_log, values as arrays        ro               the compacted rows
+ *   branches            branches                              row_tracking     rows with row ids
+ *   buckets             buckets                               schemas          schemas
+ *   consumers           consumers and where they stand        snapshots        snapshots
+ *   file_key_ranges     data files, shorter                   statistics       of the last ANALYZE
+ *   files               data files                            table_indexes    index files
+ *   manifests           manifests                             tags             tags
+ *
+ * and those of the database "sys" about all tables of a catalog: sys.tables, sys.partitions,
+ * sys.all_table_options and, if the catalog allows it, sys.catalog_options.
+ *
  * catalog    may be NULL when `name` is a path
- * name       "db.t", "db.t$branch_b", "db.t$snapshots" (system table), or the path of its folder
+ * name       "db.t", "db.t$branch_b", a system table, or the path of a table's folder
  * options    dynamic options over the stored ones (scan.*, read.*): see docs/options.md. A travel
  *            option (scan.snapshot-id, scan.tag-name ...) also switches the schema to that
  *            snapshot's
@@ -82,9 +107,9 @@ TARN_EXPORT void tarn_table_free(tarn_table *table);
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_schema(tarn_table *table, struct ArrowSchema *out,
                                                        tarn_error *err);
 
-/* Facts as one JSON object: name, path, branch, comment, fields (id, name, type, description,
- * default), partition keys, primary keys, options, schema id, latest snapshot.
- * out: tarn_string_free(). */
+/* Facts as one JSON object: name, system table, path, branch, comment, fields (id, name, type,
+ * description, default), partition keys, primary keys, options, schema id, latest snapshot. out:
+ * tarn_string_free(). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_describe(tarn_table *table, tarn_string *out,
                                                          tarn_error *err);
 

@@ -2,9 +2,10 @@
 #ifndef TN_API_HANDLES_H
 #define TN_API_HANDLES_H
 
-#include "catalog/catalog.h"
+#include "catalog/system.h"
 #include "column/arrow.h"
 #include "format/format.h"
+#include "read/read.h"
 #include "tarn/tarn.h"
 
 struct tarn_catalog {
@@ -14,8 +15,8 @@ struct tarn_catalog {
 struct tarn_table {
   _Atomic int32_t refs; /* scans keep their table */
   tarn_env *env;
-  tn_table *table;               /* retained */
-  const tn_system_table *system; /* NULL: the data table itself */
+  tn_table *table;   /* retained; NULL for tables of the database sys */
+  tn_system *system; /* owned; NULL: the data table itself */
 };
 
 void tn_api_table_release(tarn_table *table);

@@ -22,7 +22,7 @@ typedef struct row_stream {
   tarn_scan *scan;        /* retained; NULL for a file */
   tarn_predicate *filter; /* the scan's and the run-time one together; retained */
   tn_read *read;          /* splits */
-  bool is_done;           /* system table: its one batch was given */
+  tn_system_read *system; /* system table */
   tn_api_file_rows *file; /* file */
 } row_stream;
 
@@ -141,58 +141,36 @@ static void free_read(row_stream *s) {
 
 /* ------------------------------------------------------------------ system tables */
 
-/* The rows of a system table, all in one batch: filtered, cut to the limit, projected. */
 static tarn_status next_of_system(row_stream *s, tn_batch *out, tarn_error *err) {
-  const tarn_scan *scan = s->scan;
-  const tn_system_table *system = scan->table->system;
-  tarn_status st = TARN_OK;
-  tn_batch rows, read;
-  uint8_t *selected = NULL;
-  uint32_t *kept = NULL;
-  int64_t n_kept = 0;
-  if (s->is_done) {
+  tn_batch rows;
+  memset(&rows, 0, sizeof(rows));
+  TN_TRY(tn_system_read_next(s->system, &rows, err));
+  if (rows.n_rows == 0) {
+    tn_batch_reset(s->env, &rows);
     return TARN_OK;
   }
-  s->is_done = true;
-  memset(&read, 0, sizeof(read));
-  TN_TRY(tn_batch_init(s->env, system->fields, system->n_fields, &rows, err));
-  TN_TRY_TO(done, system->rows(scan->table->table, &rows, err));
-  selected = tn_alloc(&s->env->mem, TN_BITMAP_BYTES(rows.n_rows) + 8);
-  kept = tn_calloc(&s->env->mem, (size_t)rows.n_rows, sizeof(*kept));
-  if (selected == NULL || kept == NULL) {
-    st = tn_oom(err);
-    goto done;
-  }
-  memset(selected, 0xFF, TN_BITMAP_BYTES(rows.n_rows));
-  if (s->filter != NULL) {
-    TN_TRY_TO(done, tn_pred_filter(s->env, s->filter->root, &rows, selected, err));
-  }
-  for (int64_t i = 0; i < rows.n_rows && (scan->limit < 0 || n_kept < scan->limit); i++) {
-    if (tn_bit_get(selected, i)) {
-      kept[n_kept++] = (uint32_t)i;
-    }
-  }
-  if (n_kept == 0) {
-    goto done;
-  }
-  TN_TRY_TO(done, tn_batch_init(s->env, scan->read_fields, scan->n_read, &read, err));
-  for (int32_t i = 0; i < scan->n_read; i++) {
-    int32_t at =
-        tn_fields_find(system->fields, system->n_fields, tn_slice_text(scan->read_fields[i].name));
-    TN_TRY_TO(done, tn_vec_take(s->env, &rows.columns[at], kept, n_kept, &read.columns[i], err));
-  }
-  read.n_rows = n_kept;
-  st = tn_api_project(scan, &read, out, err);
-done:
-  tn_batch_reset(s->env, &read);
-  tn_batch_reset(s->env, &rows);
-  tn_free(&s->env->mem, kept);
-  tn_free(&s->env->mem, selected);
-  return tn_table_fault(scan->table->table, st, err);
+  return tn_api_project(s->scan, &rows, out, err);
 }
 
-static void free_nothing(row_stream *s) {
-  (void)s;
+static void free_system(row_stream *s) {
+  tn_system_read_free(s->system);
+}
+
+static tarn_status open_system(row_stream *s, tarn_scan *scan, tarn_error *err) {
+  const tn_system_request request = {
+      .system = scan->table->system,
+      .fields = scan->read_fields,
+      .n_fields = scan->n_read,
+      .predicate = s->filter != NULL ? s->filter->root : NULL,
+      .limit = scan->limit,
+      .with_row_kind = scan->with_row_kind,
+      .batch_rows = scan->batch_rows,
+      .cancel = scan->cancel,
+  };
+  TN_TRY(tn_system_read_create(&request, &s->system, err));
+  s->next = next_of_system;
+  s->free_source = free_system;
+  return TARN_OK;
 }
 
 /* The scan's predicate and the run-time one, retained; NULL when there is neither. */
@@ -218,15 +196,9 @@ tarn_status tn_api_stream(tarn_scan *scan, const tn_split *const *splits, int32_
   s->out_fields = scan->out_fields;
   s->n_out = scan->n_out;
   s->arrow = scan->arrow;
-  s->free_source = free_nothing;
   TN_TRY_TO(fail, join_filters(scan, run_time_filter, &s->filter, err));
   if (scan->table->system != NULL) {
-    if (scan->with_row_kind) {
-      st = tn_fail(err, TARN_E_INVALID, "system table $%s has no row kinds",
-                   scan->table->system->name);
-      goto fail;
-    }
-    s->next = next_of_system;
+    TN_TRY_TO(fail, open_system(s, scan, err));
   } else {
     tn_read_options o = {0};
     o.table = scan->table->table;

@@ -4,24 +4,40 @@
 
 /* ------------------------------------------------------------------ catalog */
 
-tarn_status tarn_catalog_open(tarn_env *env, const char *warehouse, tarn_catalog **out,
-                              tarn_error *err) {
-  tarn_catalog *catalog;
-  tarn_status st;
-  tn_error_reset(err);
-  *out = NULL;
-  TN_TRY(tn_env_check(env, err));
-  catalog = tn_alloc(&env->mem, sizeof(*catalog));
-  if (catalog == NULL) {
-    return tn_oom(err);
+static tarn_status open_catalog(tarn_env *env, const char *warehouse, const tarn_option *options,
+                                size_t n_options, tarn_catalog **out, tarn_error *err) {
+  tn_option *kept = tn_calloc(&env->mem, n_options, sizeof(*kept));
+  tarn_catalog *catalog = tn_alloc(&env->mem, sizeof(*catalog));
+  tarn_status st = kept != NULL && catalog != NULL ? TARN_OK : tn_oom(err);
+  for (size_t i = 0; i < n_options && st == TARN_OK; i++) {
+    kept[i] = (tn_option){options[i].key, options[i].value};
   }
-  st = tn_catalog_open(env, warehouse, &catalog->catalog, err);
+  if (st == TARN_OK) {
+    st = tn_catalog_open(env, warehouse, kept, (int32_t)n_options, &catalog->catalog, err);
+  }
+  tn_free(&env->mem, kept);
   if (st != TARN_OK) {
     tn_free(&env->mem, catalog);
     return st;
   }
   *out = catalog;
   return TARN_OK;
+}
+
+tarn_status tarn_catalog_open(tarn_env *env, const char *warehouse, tarn_catalog **out,
+                              tarn_error *err) {
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(env, err));
+  return open_catalog(env, warehouse, NULL, 0, out, err);
+}
+
+tarn_status tarn_catalog_open_options(tarn_env *env, const tarn_option *options, size_t n_options,
+                                      tarn_catalog **out, tarn_error *err) {
+  tn_error_reset(err);
+  *out = NULL;
+  TN_TRY(tn_env_check(env, err));
+  return open_catalog(env, NULL, options, n_options, out, err);
 }
 
 void tarn_catalog_free(tarn_catalog *catalog) {
@@ -37,6 +53,7 @@ void tarn_catalog_free(tarn_catalog *catalog) {
 void tn_api_table_release(tarn_table *table) {
   if (table != NULL && atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) == 1) {
     tarn_env *env = table->env;
+    tn_system_free(table->system);
     tn_table_release(table->table);
     tn_free(&env->mem, table);
   }
@@ -46,11 +63,37 @@ void tarn_table_free(tarn_table *table) {
   tn_api_table_release(table);
 }
 
+/* The data table of a name, and the system table over it. */
+static tarn_status open_parts(tarn_table *table, tn_catalog *catalog, const tn_table_name *name,
+                              const tn_option *dynamic, int32_t n_dynamic, tarn_error *err) {
+  tn_table *opened = NULL;
+  tarn_status st;
+  if (name->path == NULL && strcmp(name->database, TN_SYSTEM_DATABASE) == 0) {
+    if (catalog == NULL) {
+      return tn_fail(err, TARN_E_INVALID, "table '%s.%s': no warehouse was given", name->database,
+                     name->table);
+    }
+    if (name->branch != NULL || name->system != NULL) {
+      return tn_fail(err, TARN_E_NOT_FOUND,
+                     "tables of the database '%s' have neither branches nor system tables",
+                     name->database);
+    }
+    return tn_system_open_global(catalog, name->table, &table->system, err);
+  }
+  TN_TRY_TO(done, tn_catalog_table(table->env, catalog, name, dynamic, n_dynamic, &opened, err));
+  TN_TRY_TO(done, tn_plan_travel(opened, &table->table, err));
+  if (name->system != NULL) {
+    st = tn_system_open(table->table, name->system, dynamic, n_dynamic, &table->system, err);
+  }
+done:
+  tn_table_release(opened);
+  return st;
+}
+
 tarn_status tarn_table_open(tarn_env *env, tarn_catalog *catalog, const char *name,
                             const tarn_option *options, size_t n_options, tarn_table **out,
                             tarn_error *err) {
   tn_table_name parts;
-  tn_table *opened = NULL;
   tn_option *dynamic = NULL;
   tarn_table *table = NULL;
   tn_arena scratch;
@@ -72,19 +115,12 @@ tarn_status tarn_table_open(tarn_env *env, tarn_catalog *catalog, const char *na
     dynamic[i].key = options[i].key;
     dynamic[i].value = options[i].value;
   }
-  TN_TRY_TO(done, tn_catalog_table(env, catalog != NULL ? catalog->catalog : NULL, &parts, dynamic,
-                                   (int32_t)n_options, &opened, err));
-  if (parts.system != NULL) {
-    TN_TRY_TO(done, tn_system_table_find(parts.system, &table->system, err));
-  }
-  TN_TRY_TO(done, tn_plan_travel(opened, &table->table, err));
+  TN_TRY_TO(done, open_parts(table, catalog != NULL ? catalog->catalog : NULL, &parts, dynamic,
+                             (int32_t)n_options, err));
   *out = table;
   table = NULL;
 done:
-  tn_table_release(opened);
-  if (table != NULL) {
-    tn_free(&env->mem, table);
-  }
+  tn_api_table_release(table);
   tn_arena_reset(&scratch);
   return st;
 }
@@ -131,35 +167,54 @@ static tarn_status describe_field(tn_buf *out, tn_buf *sql, const tn_field *f, t
   return tn_buf_text(out, "}", err);
 }
 
-static tarn_status describe(tarn_table *handle, tn_buf *out, tn_buf *sql, tarn_error *err) {
-  const tn_table *table = handle->table;
-  const tn_schema *schema = table->schema;
-  int32_t n_fields;
-  const tn_field *fields = tn_api_table_fields(handle, &n_fields);
+static tarn_status list_member(tn_buf *out, const char *key, const char *const *names, int32_t n,
+                               tarn_error *err) {
+  TN_TRY(tn_buf_printf(out, err, ",\"%s\":", key));
+  return tn_json_quote_list(out, names, n, err);
+}
+
+/* What is known of the data table. */
+static tarn_status describe_place(const tn_table *table, tn_buf *out, tarn_error *err) {
   int64_t latest;
-  TN_TRY(tn_buf_text(out, "{\"name\":", err));
-  TN_TRY(tn_json_quote(out, tn_slice_text(table->full_name), err));
-  TN_TRY(
-      text_member(out, "system_table", handle->system != NULL ? handle->system->name : NULL, err));
   TN_TRY(text_member(out, "path", table->path, err));
   TN_TRY(text_member(out, "branch", table->branch, err));
-  TN_TRY(text_member(out, "comment", schema->comment, err));
-  TN_TRY(tn_buf_printf(out, err, ",\"schema_id\":%lld", (long long)schema->id));
+  TN_TRY(text_member(out, "comment", table->schema->comment, err));
+  TN_TRY(tn_buf_printf(out, err, ",\"schema_id\":%lld", (long long)table->schema->id));
   TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &latest, err));
-  TN_TRY(latest > 0 ? tn_buf_printf(out, err, ",\"latest_snapshot\":%lld", (long long)latest)
-                    : tn_buf_text(out, ",\"latest_snapshot\":null", err));
+  return latest > 0 ? tn_buf_printf(out, err, ",\"latest_snapshot\":%lld", (long long)latest)
+                    : tn_buf_text(out, ",\"latest_snapshot\":null", err);
+}
+
+static tarn_status describe(tarn_table *handle, tn_buf *out, tn_buf *sql, tarn_error *err) {
+  const tn_table *table = handle->table;
+  const tn_system *system = handle->system;
+  int32_t n_fields;
+  const tn_field *fields = tn_api_table_fields(handle, &n_fields);
+  TN_TRY(tn_buf_text(out, "{\"name\":", err));
+  TN_TRY(
+      tn_json_quote(out, tn_slice_text(table != NULL ? table->full_name : system->full_name), err));
+  TN_TRY(text_member(out, "system_table", system != NULL ? system->name : NULL, err));
+  if (table != NULL) {
+    TN_TRY(describe_place(table, out, err));
+  }
   TN_TRY(tn_buf_text(out, ",\"fields\":[", err));
   for (int32_t i = 0; i < n_fields; i++) {
     TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
     TN_TRY(describe_field(out, sql, &fields[i], err));
   }
   TN_TRY(tn_buf_text(out, "]", err));
-  TN_TRY(tn_buf_text(out, ",\"partition_keys\":", err));
-  TN_TRY(tn_json_quote_list(out, schema->partition_keys, schema->n_partition_keys, err));
-  TN_TRY(tn_buf_text(out, ",\"primary_keys\":", err));
-  TN_TRY(tn_json_quote_list(out, schema->primary_keys, schema->n_primary_keys, err));
+  if (system != NULL) {
+    TN_TRY(
+        list_member(out, "partition_keys", system->partition_keys, system->n_partition_keys, err));
+    TN_TRY(list_member(out, "primary_keys", system->primary_keys, system->n_primary_keys, err));
+  } else {
+    const tn_schema *s = table->schema;
+    TN_TRY(list_member(out, "partition_keys", s->partition_keys, s->n_partition_keys, err));
+    TN_TRY(list_member(out, "primary_keys", s->primary_keys, s->n_primary_keys, err));
+  }
   TN_TRY(tn_buf_text(out, ",\"options\":", err));
-  TN_TRY(tn_options_to_json(table->options.items, table->options.count, out, err));
+  TN_TRY(table != NULL ? tn_options_to_json(table->options.items, table->options.count, out, err)
+                       : tn_options_to_json(NULL, 0, out, err));
   return tn_buf_text(out, "}", err);
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "catalog/system.h"
+#include "model/snapshot.h"
 
 #define NAMES_LIMIT_BYTES ((size_t)64 << 20)
 
@@ -13,8 +15,59 @@ static const char database_suffix[] = ".db";
 
 /* ------------------------------------------------------------------ opening */
 
-tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **out,
-                            tarn_error *err) {
+static int compare_options(const void *a, const void *b) {
+  return strcmp(((const tn_option *)a)->key, ((const tn_option *)b)->key);
+}
+
+/* Put an option, the later one of two with one key. */
+static tarn_status put_option(tn_catalog *catalog, tn_option *options, const char *key,
+                              const char *value, tarn_error *err) {
+  int32_t at = 0;
+  while (at < catalog->n_options && strcmp(options[at].key, key) != 0) {
+    at++;
+  }
+  options[at].key = tn_arena_strdup(&catalog->arena, key);
+  options[at].value = tn_arena_strdup(&catalog->arena, value);
+  catalog->n_options += at == catalog->n_options;
+  return options[at].key != NULL && options[at].value != NULL ? TARN_OK : tn_oom(err);
+}
+
+static tarn_status keep_options(tn_catalog *catalog, const char *warehouse,
+                                const tn_option *options, int32_t n_options, tarn_error *err) {
+  tn_option *kept = tn_arena_calloc(&catalog->arena, (size_t)n_options + 1, sizeof(*kept));
+  const char *metastore;
+  if (kept == NULL) {
+    return tn_oom(err);
+  }
+  catalog->options = kept;
+  for (int32_t i = 0; i < n_options; i++) {
+    TN_TRY(put_option(catalog, kept, options[i].key, options[i].value, err));
+  }
+  if (warehouse != NULL) {
+    TN_TRY(put_option(catalog, kept, "warehouse", warehouse, err));
+  }
+  qsort(kept, (size_t)catalog->n_options, sizeof(*kept), compare_options);
+  metastore = tn_catalog_option(catalog, "metastore");
+  if (metastore != NULL && strcmp(metastore, "filesystem") != 0) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "metastore '%s' is not in this release: only 'filesystem' is", metastore);
+  }
+  return tn_catalog_option(catalog, "warehouse") != NULL
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID, "a catalog needs the option 'warehouse'");
+}
+
+const char *tn_catalog_option(const tn_catalog *catalog, const char *key) {
+  for (int32_t i = 0; i < catalog->n_options; i++) {
+    if (strcmp(catalog->options[i].key, key) == 0) {
+      return catalog->options[i].value;
+    }
+  }
+  return NULL;
+}
+
+tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, const tn_option *options,
+                            int32_t n_options, tn_catalog **out, tarn_error *err) {
   tn_catalog *catalog = tn_calloc(&env->mem, 1, sizeof(*catalog));
   tn_file_info info;
   tarn_status st;
@@ -24,8 +77,9 @@ tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **o
   }
   catalog->env = env;
   tn_arena_init(&catalog->arena, &env->mem, NAMES_LIMIT_BYTES);
-  TN_TRY_TO(fail, tn_storage_for_uri(env, &catalog->arena, warehouse, &catalog->storage,
-                                     &catalog->warehouse, err));
+  TN_TRY_TO(fail, keep_options(catalog, warehouse, options, n_options, err));
+  TN_TRY_TO(fail, tn_storage_for_uri(env, &catalog->arena, tn_catalog_option(catalog, "warehouse"),
+                                     &catalog->storage, &catalog->warehouse, err));
   st = tn_storage_info(catalog->storage, catalog->warehouse, &info, err);
   if (st == TARN_OK && !info.is_directory) {
     st = tn_fail(err, TARN_E_NOT_FOUND, "%s is not a folder", catalog->warehouse);
@@ -141,6 +195,9 @@ tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_aren
                               const char ***names, int32_t *n_names, tarn_error *err) {
   name_list list = {catalog, arena, NULL, NULL, 0, 0};
   tarn_status st;
+  if (strcmp(database, TN_SYSTEM_DATABASE) == 0) {
+    return tn_system_global_names(catalog, arena, names, n_names, err);
+  }
   list.folder = tn_arena_printf(arena, "%s/%s%s", catalog->warehouse, database, database_suffix);
   if (list.folder == NULL) {
     return tn_oom(err);

@@ -1,13 +1,15 @@
-/* catalog.h - databases and tables of a warehouse on a file system; names; system tables.
+/* catalog.h - databases and tables of a warehouse on a file system; names.
  *
- * Rule: org.apache.paimon.catalog.{FileSystemCatalog,Identifier}; spec: catalog, layout,
- * system-tables.
+ * System tables: system.h. Rule: org.apache.paimon.catalog.{FileSystemCatalog,Identifier}; spec:
+ * catalog, layout.
  */
 #ifndef TN_CATALOG_CATALOG_H
 #define TN_CATALOG_CATALOG_H
 
 #include "model/table.h"
-#include "read/read.h"
+
+/* The database of tables that tell about the whole catalog; it has no folder. */
+#define TN_SYSTEM_DATABASE "sys"
 
 /* Immutable once opened. */
 typedef struct tn_catalog {
@@ -15,13 +17,22 @@ typedef struct tn_catalog {
   tn_storage *storage;
   tn_arena arena;
   const char *warehouse;
+  const tn_option *options; /* as given, sorted by key; `warehouse` among them */
+  int32_t n_options;
 } tn_catalog;
 
-TN_CHECKED tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, tn_catalog **out,
-                                       tarn_error *err);
+/* options: of the catalog (copied); of several with one key the last counts. "warehouse" is needed
+ * unless `warehouse` is given, which goes before it. Those that Tarn does not know are kept for
+ * sys.catalog_options. Errors: NOT_FOUND, INVALID (no warehouse), UNSUPPORTED (a metastore that is
+ * not the file system), IO. */
+TN_CHECKED tarn_status tn_catalog_open(tarn_env *env, const char *warehouse,
+                                       const tn_option *options, int32_t n_options,
+                                       tn_catalog **out, tarn_error *err);
+/* The value of an option; NULL when it is not set. */
+const char *tn_catalog_option(const tn_catalog *catalog, const char *key);
 void tn_catalog_free(tn_catalog *catalog); /* accepts NULL */
 
-/* Sorted names, in the arena. */
+/* Sorted names, in the arena. The database "sys" is not listed, but its tables are. */
 TN_CHECKED tarn_status tn_catalog_databases(tn_catalog *catalog, tn_arena *arena,
                                             const char ***names, int32_t *n_names, tarn_error *err);
 TN_CHECKED tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_arena *arena,
@@ -41,20 +52,5 @@ TN_CHECKED tarn_status tn_table_name_parse(tn_arena *arena, const char *text, tn
 TN_CHECKED tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog,
                                         const tn_table_name *name, const tn_option *dynamic,
                                         int32_t n_dynamic, tn_table **out, tarn_error *err);
-
-/* ------------------------------------------------------------------ system tables */
-
-/* A system table: columns, and a function that makes all its rows. */
-typedef struct tn_system_table {
-  const char *name; /* "snapshots" */
-  const tn_field *fields;
-  int32_t n_fields;
-  /* rows: batch initialised with `fields`. */
-  tarn_status (*rows)(tn_table *table, tn_batch *rows, tarn_error *err);
-} tn_system_table;
-
-/* UNSUPPORTED for one that Paimon has and this release lacks; NOT_FOUND else. */
-TN_CHECKED tarn_status tn_system_table_find(const char *name, const tn_system_table **out,
-                                            tarn_error *err);
 
 #endif

@@ -1,387 +1,390 @@
-/* system_tables.c - tables that tell about a table. Spec: system-tables.
- * Rule: the classes of org.apache.paimon.table.system. */
-#include <stdio.h>
-#include <stdlib.h>
+/* system_tables.c - the table of system tables; opening and reading them.
+ *
+ * Rows that are made here come in pieces; a piece is filtered as a whole and handed out in batches.
+ * Rule: org.apache.paimon.table.system.SystemTableLoader.
+ */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/nearest.h"
-#include "catalog/catalog.h"
-#include "catalog/system_rows.h"
+#include "catalog/system_kinds.h"
+#include "column/rowkind.h"
+#include "plan/plan.h"
 
-#define TEXT_LIMIT_BYTES ((size_t)64 << 20)
+#define BATCH_ROWS 8192
 
-#define NOT_NULL false
-#define NULLABLE true
-#define F(id_, name_, root_, nullable_, length_, precision_) \
-  {                                                          \
-    .id = (id_), .name = (name_), .type = {                  \
-      .root = (root_),                                       \
-      .is_nullable = (nullable_),                            \
-      .length = (length_),                                   \
-      .precision = (precision_)                              \
-    }                                                        \
-  }
-#define LONG(id, name, nullable) F(id, name, TN_BIGINT, nullable, 0, 0)
-#define TEXT(id, name, nullable) F(id, name, TN_VARCHAR, nullable, 2147483647, 0)
-#define TIME3(id, name, nullable) F(id, name, TN_TIMESTAMP, nullable, 0, 3)
-
-/* Epoch milliseconds as the local date-time that these tables show. */
-static int64_t local_ms(const tn_table *table, int64_t epoch_ms) {
-  int64_t seconds = epoch_ms >= 0 ? epoch_ms / 1000 : -((-epoch_ms + 999) / 1000);
-  return epoch_ms + (int64_t)tn_zone_offset_at(table->env->zone, seconds) * 1000;
-}
-
-/* ------------------------------------------------------------------ $snapshots */
-
-static const tn_field snapshot_fields[] = {
-    LONG(0, "snapshot_id", NOT_NULL),
-    LONG(1, "schema_id", NOT_NULL),
-    TEXT(2, "commit_user", NOT_NULL),
-    LONG(3, "commit_identifier", NOT_NULL),
-    TEXT(4, "commit_kind", NOT_NULL),
-    TIME3(5, "commit_time", NOT_NULL),
-    TEXT(6, "base_manifest_list", NOT_NULL),
-    TEXT(7, "delta_manifest_list", NOT_NULL),
-    TEXT(8, "changelog_manifest_list", NULLABLE),
-    LONG(9, "total_record_count", NULLABLE),
-    LONG(10, "delta_record_count", NULLABLE),
-    LONG(11, "changelog_record_count", NULLABLE),
-    LONG(12, "watermark", NULLABLE),
-    LONG(13, "next_row_id", NULLABLE),
+static const tn_system_kind *const kinds[] = {
+    &tn_system_aggregation_fields,
+    &tn_system_audit_log,
+    &tn_system_binlog,
+    &tn_system_branches,
+    &tn_system_buckets,
+    &tn_system_consumers,
+    &tn_system_file_key_ranges,
+    &tn_system_files,
+    &tn_system_manifests,
+    &tn_system_options,
+    &tn_system_partitions,
+    &tn_system_ro,
+    &tn_system_row_tracking,
+    &tn_system_schemas,
+    &tn_system_snapshots,
+    &tn_system_statistics,
+    &tn_system_table_indexes,
+    &tn_system_tags,
 };
 
-static tarn_status add_snapshot(const tn_table *table, tn_system_rows *rows, const tn_snapshot *s,
-                                tarn_error *err) {
-  TN_TRY(tn_system_rows_add(rows, err));
-  tn_system_rows_int(rows, 0, s->id);
-  tn_system_rows_int(rows, 1, s->schema_id);
-  TN_TRY(tn_system_rows_text(rows, 2, s->commit_user, err));
-  tn_system_rows_int(rows, 3, s->commit_identifier);
-  TN_TRY(tn_system_rows_text(rows, 4, tn_commit_kind_name(s->commit_kind), err));
-  tn_system_rows_int(rows, 5, local_ms(table, s->time_ms));
-  TN_TRY(tn_system_rows_text(rows, 6, s->base_manifest_list, err));
-  TN_TRY(tn_system_rows_text(rows, 7, s->delta_manifest_list, err));
-  TN_TRY(tn_system_rows_text(rows, 8, s->changelog_manifest_list, err));
-  tn_system_rows_int(rows, 9, s->total_record_count);
-  tn_system_rows_int(rows, 10, s->delta_record_count);
-  if (s->has_changelog_record_count) {
-    tn_system_rows_int(rows, 11, s->changelog_record_count);
-  }
-  if (s->has_watermark) {
-    tn_system_rows_int(rows, 12, s->watermark);
-  }
-  if (s->has_next_row_id) {
-    tn_system_rows_int(rows, 13, s->next_row_id);
-  }
-  return TARN_OK;
-}
-
-static tarn_status snapshot_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                                 tarn_error *err) {
-  int64_t *ids;
-  int32_t n_ids;
-  TN_TRY(tn_snapshot_ids(table->env, table->storage, table->branch_path, "snapshot", scratch, &ids,
-                         &n_ids, err));
-  for (int32_t i = 0; i < n_ids; i++) {
-    tn_snapshot s;
-    tarn_status st =
-        tn_snapshot_read(table->env, table->storage, table->branch_path, ids[i], scratch, &s, err);
-    if (st == TARN_E_NOT_FOUND) {
-      continue; /* expired since the listing */
-    }
-    TN_TRY(st);
-    TN_TRY(add_snapshot(table, rows, &s, err));
-  }
-  return TARN_OK;
-}
-
-/* ------------------------------------------------------------------ $schemas */
-
-static const tn_field schema_fields[] = {
-    LONG(0, "schema_id", NOT_NULL),      TEXT(1, "fields", NOT_NULL),
-    TEXT(2, "partition_keys", NOT_NULL), TEXT(3, "primary_keys", NOT_NULL),
-    TEXT(4, "options", NOT_NULL),        TEXT(5, "comment", NULLABLE),
-    TIME3(6, "update_time", NOT_NULL),
+static const tn_system_kind *const global_kinds[] = {
+    &tn_system_tables,
+    &tn_system_all_partitions,
+    &tn_system_all_table_options,
+    &tn_system_catalog_options,
 };
 
-static tarn_status fields_json(const tn_schema *schema, tn_buf *out, tarn_error *err) {
-  TN_TRY(tn_buf_text(out, "[", err));
-  for (int32_t i = 0; i < schema->n_fields; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(tn_field_to_json(&schema->fields[i], out, err));
-  }
-  return tn_buf_text(out, "]", err);
-}
+/* Tables that only Paimon after 2.0 has. */
+static const char *const newer[] = {"file_indexes"};
 
-static tarn_status add_schema(const tn_table *table, tn_system_rows *rows, const tn_schema *schema,
-                              tn_buf *text, tarn_error *err) {
-  TN_TRY(tn_system_rows_add(rows, err));
-  tn_system_rows_int(rows, 0, schema->id);
-  text->len = 0;
-  TN_TRY(fields_json(schema, text, err));
-  TN_TRY(tn_system_rows_slice(rows, 1, tn_buf_slice(text), err));
-  text->len = 0;
-  TN_TRY(tn_json_quote_list(text, schema->partition_keys, schema->n_partition_keys, err));
-  TN_TRY(tn_system_rows_slice(rows, 2, tn_buf_slice(text), err));
-  text->len = 0;
-  TN_TRY(tn_json_quote_list(text, schema->primary_keys, schema->n_primary_keys, err));
-  TN_TRY(tn_system_rows_slice(rows, 3, tn_buf_slice(text), err));
-  text->len = 0;
-  TN_TRY(tn_options_to_json(schema->options, schema->n_options, text, err));
-  TN_TRY(tn_system_rows_slice(rows, 4, tn_buf_slice(text), err));
-  TN_TRY(tn_system_rows_text(rows, 5, schema->comment, err));
-  tn_system_rows_int(rows, 6, local_ms(table, schema->time_ms));
-  return TARN_OK;
-}
+/* ------------------------------------------------------------------ opening */
 
-static tarn_status schema_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                               tarn_error *err) {
-  int64_t *ids;
-  int32_t n_ids;
-  tarn_status st = TARN_OK;
-  tn_buf text;
-  TN_TRY(tn_schema_ids(table->env, table->storage, table->branch_path, scratch, &ids, &n_ids, err));
-  tn_buf_init(&text, &table->env->mem, TEXT_LIMIT_BYTES);
-  for (int32_t i = 0; i < n_ids && st == TARN_OK; i++) {
-    tn_schema *schema = NULL;
-    st = tn_schema_load(table->env, table->storage, table->branch_path, ids[i], &schema, err);
-    if (st == TARN_OK) {
-      st = add_schema(table, rows, schema, &text, err);
-    }
-    tn_schema_release(schema);
-  }
-  tn_buf_reset(&text);
-  return st;
-}
-
-/* ------------------------------------------------------------------ $options */
-
-static const tn_field option_fields[] = {TEXT(0, "key", NOT_NULL), TEXT(1, "value", NOT_NULL)};
-
-static tarn_status option_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                               tarn_error *err) {
-  tn_schema *schema = NULL;
-  int64_t *ids;
-  int32_t n_ids;
-  tarn_status st = TARN_OK;
-  TN_TRY(tn_schema_ids(table->env, table->storage, table->branch_path, scratch, &ids, &n_ids, err));
-  TN_TRY(
-      tn_schema_load(table->env, table->storage, table->branch_path, ids[n_ids - 1], &schema, err));
-  for (int32_t i = 0; i < schema->n_options; i++) {
-    TN_TRY_TO(done, tn_system_rows_add(rows, err));
-    TN_TRY_TO(done, tn_system_rows_text(rows, 0, schema->options[i].key, err));
-    TN_TRY_TO(done, tn_system_rows_text(rows, 1, schema->options[i].value, err));
-  }
-done:
-  tn_schema_release(schema);
-  return st;
-}
-
-/* ------------------------------------------------------------------ $tags */
-
-static const tn_field tag_fields[] = {
-    TEXT(0, "tag_name", NOT_NULL),      LONG(1, "snapshot_id", NOT_NULL),
-    LONG(2, "schema_id", NOT_NULL),     TIME3(3, "commit_time", NOT_NULL),
-    LONG(4, "record_count", NULLABLE),  TIME3(5, "create_time", NULLABLE),
-    TEXT(6, "time_retained", NULLABLE),
-};
-
-/* java.time.Duration.toString: PT24H, PT1M30S, PT0.5S. */
-static const char *duration_text(tn_arena *arena, int64_t ns) {
-  const int64_t second = 1000000000;
-  int64_t seconds = ns / second, rest = ns % second;
-  int64_t h = seconds / 3600, m = seconds / 60 % 60, s = seconds % 60;
-  char hours[32] = "", minutes[16] = "", secs[32] = "";
-  if (h != 0) {
-    snprintf(hours, sizeof(hours), "%lldH", (long long)h);
-  }
-  if (m != 0) {
-    snprintf(minutes, sizeof(minutes), "%lldM", (long long)m);
-  }
-  if (rest != 0) {
-    int digits = 9;
-    for (; rest % 10 == 0; digits--) {
-      rest /= 10;
-    }
-    snprintf(secs, sizeof(secs), "%lld.%0*lldS", (long long)s, digits, (long long)rest);
-  } else if (s != 0 || ns == 0) {
-    snprintf(secs, sizeof(secs), "%lldS", (long long)s);
-  }
-  return tn_arena_printf(arena, "PT%s%s%s", hours, minutes, secs);
-}
-
-static tarn_status tag_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                            tarn_error *err) {
-  const char **names;
-  int32_t n_names;
-  TN_TRY(
-      tn_tag_names(table->env, table->storage, table->branch_path, scratch, &names, &n_names, err));
-  for (int32_t i = 0; i < n_names; i++) {
-    tn_snapshot s;
-    TN_TRY(tn_tag_read(table->env, table->storage, table->branch_path, names[i], scratch, &s, err));
-    TN_TRY(tn_system_rows_add(rows, err));
-    TN_TRY(tn_system_rows_text(rows, 0, names[i], err));
-    tn_system_rows_int(rows, 1, s.id);
-    tn_system_rows_int(rows, 2, s.schema_id);
-    tn_system_rows_int(rows, 3, local_ms(table, s.time_ms));
-    tn_system_rows_int(rows, 4, s.total_record_count);
-    if (s.has_tag_create) {
-      tn_system_rows_int(rows, 5, s.tag_create_ms);
-    }
-    if (s.has_tag_retained) {
-      const char *text = duration_text(scratch, s.tag_retained_ns);
-      if (text == NULL) {
-        return tn_oom(err);
-      }
-      TN_TRY(tn_system_rows_text(rows, 6, text, err));
+static const tn_system_kind *find_kind(const tn_system_kind *const *list, size_t n,
+                                       const char *name) {
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(list[i]->name, name) == 0) {
+      return list[i];
     }
   }
-  return TARN_OK;
+  return NULL;
 }
 
-/* ------------------------------------------------------------------ $branches, $consumers */
-
-static const tn_field branch_fields[] = {TEXT(0, "branch_name", NOT_NULL),
-                                         TIME3(1, "create_time", NOT_NULL)};
-
-static tarn_status branch_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                               tarn_error *err) {
-  tn_branch *branches;
-  int32_t n;
-  TN_TRY(tn_branch_list(table->env, table->storage, table->path, scratch, &branches, &n, err));
-  for (int32_t i = 0; i < n; i++) {
-    TN_TRY(tn_system_rows_add(rows, err));
-    TN_TRY(tn_system_rows_text(rows, 0, branches[i].name, err));
-    tn_system_rows_int(rows, 1, local_ms(table, branches[i].created_ms));
-  }
-  return TARN_OK;
-}
-
-static const tn_field consumer_fields[] = {TEXT(0, "consumer_id", NOT_NULL),
-                                           LONG(1, "next_snapshot_id", NOT_NULL)};
-
-static tarn_status consumer_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                                 tarn_error *err) {
-  tn_consumer *consumers;
-  int32_t n;
-  TN_TRY(tn_consumer_list(table->env, table->storage, table->branch_path, scratch, &consumers, &n,
-                          err));
-  for (int32_t i = 0; i < n; i++) {
-    TN_TRY(tn_system_rows_add(rows, err));
-    TN_TRY(tn_system_rows_text(rows, 0, consumers[i].id, err));
-    tn_system_rows_int(rows, 1, consumers[i].next_snapshot);
-  }
-  return TARN_OK;
-}
-
-/* ------------------------------------------------------------------ $partitions */
-
-static const tn_field partition_fields[] = {
-    TEXT(0, "partition", NULLABLE),
-    LONG(1, "record_count", NOT_NULL),
-    LONG(2, "file_size_in_bytes", NOT_NULL),
-    LONG(3, "file_count", NOT_NULL),
-    TIME3(4, "last_update_time", NULLABLE),
-    TIME3(5, "created_at", NULLABLE),
-    TEXT(6, "created_by", NULLABLE),
-    TEXT(7, "updated_by", NULLABLE),
-    TEXT(8, "options", NULLABLE),
-};
-
-static int compare_partitions(const void *a, const void *b) {
-  const tn_datum *x = *(const tn_datum *const *)a, *y = *(const tn_datum *const *)b;
-  return tn_slice_compare(x[0].v.bytes, y[0].v.bytes);
-}
-
-static tarn_status partition_rows(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                                  tarn_error *err) {
-  tn_partition_info *partitions;
-  int32_t n;
-  tarn_status st = TARN_OK;
-  tn_buf text;
-  TN_TRY(tn_plan_partitions(table, scratch, &partitions, &n, err));
-  tn_buf_init(&text, &table->env->mem, TEXT_LIMIT_BYTES);
-  for (int32_t i = 0; i < n; i++) {
-    const tn_partition_info *p = &partitions[i];
-    TN_TRY_TO(done, tn_system_rows_add(rows, err));
-    text.len = 0;
-    TN_TRY_TO(done, tn_partition_text(table, p->partition, &text, err));
-    TN_TRY_TO(done, tn_system_rows_slice(rows, 0, tn_buf_slice(&text), err));
-    tn_system_rows_int(rows, 1, p->row_count);
-    tn_system_rows_int(rows, 2, p->file_size);
-    tn_system_rows_int(rows, 3, p->file_count);
-    /* Recorded as local wall clock already. */
-    tn_system_rows_int(rows, 4, p->last_creation_ms);
-  }
-  if (rows->count > 1) {
-    qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_partitions);
-  }
-done:
-  tn_buf_reset(&text);
-  return st;
-}
-
-/* ------------------------------------------------------------------ the table */
-
-typedef tarn_status (*make_rows_fn)(tn_table *table, tn_system_rows *rows, tn_arena *scratch,
-                                    tarn_error *err);
-
-static tarn_status make_rows(tn_table *table, const tn_field *fields, int32_t n_fields,
-                             make_rows_fn make, tn_batch *out, tarn_error *err) {
-  tn_system_rows rows;
-  tn_arena scratch;
-  tarn_status st;
-  tn_system_rows_init(&rows, table->env, fields, n_fields);
-  tn_arena_init(&scratch, &table->env->mem, (size_t)1 << 30);
-  st = make(table, &rows, &scratch, err);
-  if (st == TARN_OK) {
-    st = tn_system_rows_finish(&rows, out, err);
-  }
-  tn_arena_reset(&scratch);
-  tn_system_rows_reset(&rows);
-  return st;
-}
-
-#define SYSTEM_TABLES(X)                          \
-  X(branches, branch_fields, branch_rows)         \
-  X(consumers, consumer_fields, consumer_rows)    \
-  X(options, option_fields, option_rows)          \
-  X(partitions, partition_fields, partition_rows) \
-  X(schemas, schema_fields, schema_rows)          \
-  X(snapshots, snapshot_fields, snapshot_rows)    \
-  X(tags, tag_fields, tag_rows)
-
-#define DEFINE_ROWS(name, fields, make)                                                 \
-  static tarn_status rows_of_##name(tn_table *table, tn_batch *rows, tarn_error *err) { \
-    return make_rows(table, fields, (int32_t)TN_COUNT(fields), make, rows, err);        \
-  }
-SYSTEM_TABLES(DEFINE_ROWS)
-
-#define TABLE_ENTRY(name, fields, make) {#name, fields, (int32_t)TN_COUNT(fields), rows_of_##name},
-static const tn_system_table system_tables[] = {SYSTEM_TABLES(TABLE_ENTRY)};
-
-/* System tables that Paimon has and this release lacks. */
-static const char *const missing_tables[] = {
-    "manifests",       "buckets",      "audit_log",          "files",      "file_indexes",
-    "file_key_ranges", "ro",           "aggregation_fields", "statistics", "binlog",
-    "table_indexes",   "row_tracking",
-};
-
-tarn_status tn_system_table_find(const char *name, const tn_system_table **out, tarn_error *err) {
+static tarn_status no_such_table(const char *name, tarn_error *err) {
   tn_nearest nearest;
-  tn_nearest_init(&nearest, tn_slice_text(name));
-  for (size_t i = 0; i < TN_COUNT(system_tables); i++) {
-    if (strcmp(system_tables[i].name, name) == 0) {
-      *out = &system_tables[i];
-      return TARN_OK;
+  for (size_t i = 0; i < TN_COUNT(newer); i++) {
+    if (strcmp(newer[i], name) == 0) {
+      return tn_fail(err, TARN_E_UNSUPPORTED,
+                     "system table $%s is not in this release: it came after Paimon 2.0", name);
     }
-    tn_nearest_offer(&nearest, system_tables[i].name);
   }
-  for (size_t i = 0; i < TN_COUNT(missing_tables); i++) {
-    if (strcmp(missing_tables[i], name) == 0) {
-      return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s is not in this release", name);
-    }
+  tn_nearest_init(&nearest, tn_slice_text(name));
+  for (size_t i = 0; i < TN_COUNT(kinds); i++) {
+    tn_nearest_offer(&nearest, kinds[i]->name);
   }
   return tn_fail(err, TARN_E_NOT_FOUND, "there is no system table $%s%s", name,
                  tn_nearest_hint(&nearest).text);
+}
+
+static tarn_status make_system(tarn_env *env, const tn_system_kind *kind, tn_system **out,
+                               tarn_error *err) {
+  tn_system *system = tn_calloc(&env->mem, 1, sizeof(*system));
+  if (system == NULL) {
+    return tn_oom(err);
+  }
+  system->env = env;
+  system->kind = kind;
+  system->name = kind->name;
+  system->fields = kind->fields;
+  system->n_fields = kind->n_fields;
+  system->primary_keys = kind->primary_keys;
+  system->n_primary_keys = kind->n_primary_keys;
+  tn_arena_init(&system->arena, &env->mem, TN_SYSTEM_TEXT_BYTES);
+  *out = system;
+  return TARN_OK;
+}
+
+tarn_status tn_system_open(tn_table *table, const char *name, const tn_option *dynamic,
+                           int32_t n_dynamic, tn_system **out, tarn_error *err) {
+  const tn_system_kind *kind = find_kind(kinds, TN_COUNT(kinds), name);
+  tn_system *system;
+  tarn_status st = TARN_OK;
+  *out = NULL;
+  if (kind == NULL) {
+    return no_such_table(name, err);
+  }
+  TN_TRY(make_system(table->env, kind, &system, err));
+  system->table = tn_table_retain(table);
+  system->full_name = tn_arena_printf(&system->arena, "%s$%s", table->full_name, name);
+  if (system->full_name == NULL) {
+    st = tn_oom(err);
+  } else if (kind->shape != NULL) {
+    st = kind->shape(system, dynamic, n_dynamic, err);
+  }
+  if (st != TARN_OK) {
+    tn_system_free(system);
+    return st;
+  }
+  *out = system;
+  return TARN_OK;
+}
+
+static bool shows_catalog_options(const tn_catalog *catalog) {
+  const char *value = tn_catalog_option(catalog, "catalog-options-table.enabled");
+  return value != NULL && strcmp(value, "true") == 0;
+}
+
+tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name, tn_system **out,
+                                  tarn_error *err) {
+  const tn_system_kind *kind = find_kind(global_kinds, TN_COUNT(global_kinds), name);
+  tn_system *system;
+  tarn_status st;
+  *out = NULL;
+  if (kind == NULL) {
+    tn_nearest nearest;
+    tn_nearest_init(&nearest, tn_slice_text(name));
+    for (size_t i = 0; i < TN_COUNT(global_kinds); i++) {
+      tn_nearest_offer(&nearest, global_kinds[i]->name);
+    }
+    return tn_fail(err, TARN_E_NOT_FOUND, "table '" TN_SYSTEM_DATABASE ".%s' does not exist%s",
+                   name, tn_nearest_hint(&nearest).text);
+  }
+  if (kind == &tn_system_catalog_options && !shows_catalog_options(catalog)) {
+    return tn_fail(err, TARN_E_NOT_FOUND,
+                   "table '" TN_SYSTEM_DATABASE
+                   ".%s' needs the catalog option "
+                   "catalog-options-table.enabled=true, as it may tell secrets",
+                   name);
+  }
+  TN_TRY(make_system(catalog->env, kind, &system, err));
+  st = tn_catalog_open(catalog->env, NULL, catalog->options, catalog->n_options, &system->catalog,
+                       err);
+  if (st == TARN_OK) {
+    system->full_name = tn_arena_printf(&system->arena, TN_SYSTEM_DATABASE ".%s", name);
+    st = system->full_name != NULL ? TARN_OK : tn_oom(err);
+  }
+  if (st != TARN_OK) {
+    tn_system_free(system);
+    return st;
+  }
+  *out = system;
+  return TARN_OK;
+}
+
+void tn_system_free(tn_system *system) {
+  if (system != NULL) {
+    tarn_env *env = system->env;
+    tn_table_release(system->table);
+    tn_catalog_free(system->catalog);
+    tn_arena_reset(&system->arena);
+    tn_free(&env->mem, system);
+  }
+}
+
+tarn_status tn_system_global_names(const tn_catalog *catalog, tn_arena *arena, const char ***names,
+                                   int32_t *n_names, tarn_error *err) {
+  *n_names = 0;
+  *names = tn_arena_calloc(arena, TN_COUNT(global_kinds), sizeof(**names));
+  if (*names == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < TN_COUNT(global_kinds); i++) {
+    if (global_kinds[i] != &tn_system_catalog_options || shows_catalog_options(catalog)) {
+      (*names)[(*n_names)++] = global_kinds[i]->name;
+    }
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ what reads give */
+
+tarn_status tn_system_pick(tarn_env *env, const tn_pred *predicate, const tn_batch *batch,
+                           int64_t begin, int64_t end, int64_t max_rows, tn_row_pick *out,
+                           tarn_error *err) {
+  size_t n_bytes = TN_BITMAP_BYTES(batch->n_rows);
+  uint8_t *selected = tn_alloc(&env->mem, n_bytes + 8);
+  tarn_status st = TARN_OK;
+  out->n = 0;
+  out->rows = tn_calloc(&env->mem, (size_t)(end - begin), sizeof(*out->rows));
+  if (selected == NULL || out->rows == NULL) {
+    st = tn_oom(err);
+    goto done;
+  }
+  memset(selected, 0xFF, n_bytes);
+  if (predicate != NULL) {
+    TN_TRY_TO(done, tn_pred_filter(env, predicate, batch, selected, err));
+  }
+  for (int64_t i = begin; i < end && out->n != max_rows; i++) {
+    if (tn_bit_get(selected, i)) {
+      out->rows[out->n++] = (uint32_t)i;
+    }
+  }
+done:
+  tn_free(&env->mem, selected);
+  if (st != TARN_OK) {
+    tn_free(&env->mem, out->rows);
+    out->rows = NULL;
+  }
+  return st;
+}
+
+tarn_status tn_system_out_fields(const tn_system_request *request, tn_arena *arena,
+                                 const tn_field **fields, int32_t *n_fields, tarn_error *err) {
+  static const tn_field kind = {
+      .id = TN_FIELD_ID_ROWKIND, .name = "_row_kind", .type = {.root = TN_TINYINT}};
+  int32_t first = request->with_row_kind ? 1 : 0;
+  tn_field *all = tn_arena_calloc(arena, (size_t)(request->n_fields + first), sizeof(*all));
+  if (all == NULL) {
+    return tn_oom(err);
+  }
+  all[0] = kind;
+  if (request->n_fields > 0) {
+    memcpy(all + first, request->fields, (size_t)request->n_fields * sizeof(*all));
+  }
+  *fields = all;
+  *n_fields = request->n_fields + first;
+  return TARN_OK;
+}
+
+tarn_status tn_system_all_inserts(tarn_env *env, int64_t n, tn_vec *out, tarn_error *err) {
+  TN_TRY(tn_vec_alloc(env, out, n, 0, err));
+  memset(out->values, TN_ROW_INSERT, (size_t)n);
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+struct tn_system_read {
+  tn_system_request q;
+  tarn_env *env;
+  tn_view_read *view; /* of a view; else: */
+  tn_arena arena;
+  const tn_field *out_fields;
+  int32_t n_out;
+  bool *wanted;
+  bool is_scanned; /* the last piece has been made */
+  tn_system_scan scan;
+  tn_batch piece; /* all columns of the system table */
+  tn_row_pick pick;
+  int64_t given;     /* of pick.n */
+  int64_t rows_left; /* of the limit; -1: no end */
+};
+
+static void mark_tested(void *ctx, const tn_pred *leaf) {
+  tn_system_read *r = ctx;
+  const tn_system *system = r->q.system;
+  int32_t at = tn_fields_find_id(system->fields, system->n_fields, leaf->field_id);
+  if (at >= 0) {
+    r->wanted[at] = true;
+  }
+}
+
+static tarn_status prepare(tn_system_read *r, tarn_error *err) {
+  const tn_system *system = r->q.system;
+  r->wanted = tn_arena_calloc(&r->arena, (size_t)system->n_fields, sizeof(*r->wanted));
+  if (r->wanted == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_system_out_fields(&r->q, &r->arena, &r->out_fields, &r->n_out, err));
+  for (int32_t i = 0; i < r->q.n_fields; i++) {
+    int32_t at = tn_fields_find_id(system->fields, system->n_fields, r->q.fields[i].id);
+    if (at < 0) {
+      return tn_fail(err, TARN_E_INTERNAL, "%s has no column '%s'", system->full_name,
+                     r->q.fields[i].name);
+    }
+    r->wanted[at] = true;
+  }
+  if (r->q.predicate != NULL) {
+    tn_pred_each_leaf(r->q.predicate, mark_tested, r);
+  }
+  r->scan.system = system;
+  r->scan.env = r->env;
+  r->scan.table = system->table;
+  r->scan.cancel = r->q.cancel;
+  tn_arena_init(&r->scan.scratch, &r->env->mem, TN_PLAN_ARENA_BYTES);
+  tn_system_rows_init(&r->scan.rows, r->env, system->fields, system->n_fields, r->wanted);
+  return TARN_OK;
+}
+
+tarn_status tn_system_read_create(const tn_system_request *request, tn_system_read **out,
+                                  tarn_error *err) {
+  tarn_env *env = request->system->env;
+  tn_system_read *r = tn_calloc(&env->mem, 1, sizeof(*r));
+  tarn_status st;
+  *out = NULL;
+  if (r == NULL) {
+    return tn_oom(err);
+  }
+  r->q = *request;
+  r->q.batch_rows = request->batch_rows > 0 ? request->batch_rows : BATCH_ROWS;
+  r->env = env;
+  r->rows_left = request->limit;
+  tn_arena_init(&r->arena, &env->mem, TN_SYSTEM_TEXT_BYTES);
+  st = request->system->kind->shape != NULL ? tn_view_read_create(&r->q, &r->view, err)
+                                            : prepare(r, err);
+  if (st != TARN_OK) {
+    tn_system_read_free(r);
+    return st;
+  }
+  *out = r;
+  return TARN_OK;
+}
+
+void tn_system_read_free(tn_system_read *r) {
+  if (r != NULL) {
+    tarn_env *env = r->env;
+    tn_view_read_free(r->view);
+    if (r->scan.system != NULL) {
+      if (r->q.system->kind->finish != NULL) {
+        r->q.system->kind->finish(&r->scan);
+      }
+      tn_system_rows_reset(&r->scan.rows);
+      tn_arena_reset(&r->scan.scratch);
+    }
+    tn_batch_reset(env, &r->piece);
+    tn_free(&env->mem, r->pick.rows);
+    tn_arena_reset(&r->arena);
+    tn_free(&env->mem, r);
+  }
+}
+
+/* Make the next piece, and choose from its rows. */
+static tarn_status next_piece(tn_system_read *r, tarn_error *err) {
+  tn_system_scan *scan = &r->scan;
+  tn_batch_reset(r->env, &r->piece);
+  tn_free(&r->env->mem, r->pick.rows);
+  r->pick = (tn_row_pick){0};
+  r->given = 0;
+  tn_system_rows_reset(&scan->rows);
+  tn_arena_reset(&scan->scratch);
+  scan->has_more = false;
+  TN_TRY(tn_cancel_check(r->q.cancel, err));
+  TN_TRY(r->q.system->kind->rows(scan, err));
+  r->is_scanned = !scan->has_more;
+  TN_TRY(tn_batch_init(r->env, scan->rows.fields, scan->rows.n_fields, &r->piece, err));
+  TN_TRY(tn_system_rows_finish(&scan->rows, &r->piece, err));
+  return tn_system_pick(r->env, r->q.predicate, &r->piece, 0, r->piece.n_rows, r->rows_left,
+                        &r->pick, err);
+}
+
+static tarn_status give(tn_system_read *r, tn_batch *out, tarn_error *err) {
+  const tn_system *system = r->q.system;
+  const uint32_t *rows = r->pick.rows + r->given;
+  int32_t first = r->q.with_row_kind ? 1 : 0;
+  int64_t n = r->pick.n - r->given;
+  n = n > r->q.batch_rows ? r->q.batch_rows : n;
+  TN_TRY(tn_batch_init(r->env, r->out_fields, r->n_out, out, err));
+  if (first > 0) {
+    TN_TRY(tn_system_all_inserts(r->env, n, &out->columns[0], err));
+  }
+  for (int32_t i = 0; i < r->q.n_fields; i++) {
+    int32_t at = tn_fields_find_id(system->fields, system->n_fields, r->q.fields[i].id);
+    TN_TRY(tn_vec_take(r->env, &r->piece.columns[at], rows, n, &out->columns[first + i], err));
+  }
+  out->n_rows = n;
+  r->given += n;
+  r->rows_left -= r->rows_left >= 0 ? n : 0;
+  return TARN_OK;
+}
+
+tarn_status tn_system_read_next(tn_system_read *r, tn_batch *out, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  if (r->view != NULL) {
+    st = tn_view_read_next(r->view, out, err);
+  } else {
+    while (st == TARN_OK && r->given == r->pick.n && !r->is_scanned && r->rows_left != 0) {
+      st = next_piece(r, err);
+    }
+    if (st == TARN_OK && r->given < r->pick.n) {
+      st = give(r, out, err);
+    }
+  }
+  return r->scan.table != NULL || r->view != NULL ? tn_table_fault(r->q.system->table, st, err)
+                                                  : st;
 }
