@@ -35,19 +35,51 @@ static void add_hidden(cli_text *out, const cli_json *plan, const char *files_ke
   }
 }
 
+/* Other reads than that of one state: which snapshots, which branches. */
+static void add_kind(cli_text *out, const cli_json *plan, const char *reads) {
+  int64_t snapshot = cli_json_int(plan, 0, "snapshot");
+  int64_t after = cli_json_int(plan, 0, "after_snapshot");
+  char branch[128], fallback[128];
+  if (strcmp(reads, "state") != 0 && snapshot != 0) {
+    cli_text_puts(out, "reads      ");
+    if (strcmp(reads, "diff") == 0) {
+      cli_text_printf(out, "what differs between snapshots %lld and %lld\n", (long long)after,
+                      (long long)snapshot);
+    } else {
+      cli_text_printf(out, "the %s of snapshots %lld to %lld, rows not merged\n",
+                      strcmp(reads, "delta") == 0 ? "new files" : "changelog", (long long)after + 1,
+                      (long long)snapshot);
+    }
+  }
+  cli_json_copy(plan, 0, "branch", branch, sizeof(branch));
+  cli_json_copy(plan, 0, "fallback_branch", fallback, sizeof(fallback));
+  if (fallback[0] != '\0') {
+    cli_text_printf(out,
+                    "branches   partitions of branch '%s'; others from branch '%s': %lld of the "
+                    "splits\n",
+                    branch, fallback, (long long)cli_json_int(plan, 0, "fallback_splits"));
+  }
+}
+
 /* What the plan says of itself, for people. */
 static void add_summary(cli_text *out, const cli_json *plan) {
   int64_t snapshot = cli_json_int(plan, 0, "snapshot"), splits = cli_json_int(plan, 0, "splits");
   int64_t raw = cli_json_int(plan, 0, "raw_splits");
   int64_t pruned = cli_json_int(plan, 0, "files_pruned");
-  char kind[32];
+  char kind[32], reads[32];
+  bool is_state, is_diff;
   cli_json_copy(plan, 0, "commit_kind", kind, sizeof(kind));
+  cli_json_copy(plan, 0, "reads", reads, sizeof(reads));
+  is_state = strcmp(reads, "state") == 0;
+  is_diff = strcmp(reads, "diff") == 0;
   if (snapshot == 0) {
-    cli_text_puts(out, "snapshot   none: the table is empty\n");
+    cli_text_puts(out, is_state ? "snapshot   none: the table is empty\n"
+                                : "snapshot   none: there is nothing between\n");
   } else {
     cli_text_printf(out, "snapshot   %lld (%s), schema %lld\n", (long long)snapshot, kind,
                     (long long)cli_json_int(plan, 0, "schema"));
   }
+  add_kind(out, plan, reads);
   cli_text_puts(out, "manifests  ");
   cli_text_int(out, cli_json_int(plan, 0, "manifests_read"));
   cli_text_puts(out, " read of ");
@@ -66,9 +98,15 @@ static void add_summary(cli_text *out, const cli_json *plan) {
   cli_text_int(out, cli_json_int(plan, 0, "rows"));
   cli_text_puts(out, "\nsplits     ");
   cli_text_int(out, splits);
-  cli_text_puts(out, ", of which ");
-  cli_text_int(out, splits - raw);
-  cli_text_puts(out, " merge sorted runs\n");
+  if (is_diff) {
+    cli_text_puts(out, ", each compares two states\n");
+  } else if (!is_state) {
+    cli_text_puts(out, ", none is merged\n");
+  } else {
+    cli_text_puts(out, ", of which ");
+    cli_text_int(out, splits - raw);
+    cli_text_puts(out, " merge sorted runs\n");
+  }
   add_hidden(out, plan, "files_hidden_level_0", "rows_hidden_level_0",
              " on level 0: such a table shows them when they are compacted");
   add_hidden(out, plan, "files_hidden_postpone", "rows_hidden_postpone",
@@ -123,8 +161,10 @@ static void add_files(cli_session *s, cli_text *out, const cli_json *split, size
 static void add_split(cli_session *s, cli_text *out, size_t number, const cli_json *split) {
   size_t partition = cli_json_find(split, 0, "partition");
   size_t files = cli_json_find(split, 0, "files");
-  char raw[8];
+  size_t before = cli_json_find(split, 0, "before");
+  char raw[8], streaming[8], branch[128];
   cli_json_copy(split, 0, "rawConvertible", raw, sizeof(raw));
+  cli_json_copy(split, 0, "streaming", streaming, sizeof(streaming));
   cli_text_printf(out, "split %zu: ", number);
   if (partition != SIZE_MAX) {
     for (size_t i = cli_json_first(split, partition); i < split->nodes[partition].after;
@@ -139,8 +179,20 @@ static void add_split(cli_session *s, cli_text *out, size_t number, const cli_js
       cli_text_reset(&text);
     }
   }
+  cli_json_copy(split, 0, "branch", branch, sizeof(branch));
+  if (branch[0] != '\0') {
+    cli_text_printf(out, "branch '%s', ", branch);
+  }
   cli_text_printf(out, "bucket %lld, %s\n", (long long)cli_json_int(split, 0, "bucket"),
-                  strcmp(raw, "true") == 0 ? "files as they are" : "merge of sorted runs");
+                  before != SIZE_MAX               ? "two states, compared"
+                  : strcmp(streaming, "true") == 0 ? "changes, file after file"
+                  : strcmp(raw, "true") == 0       ? "files as they are"
+                                                   : "merge of sorted runs");
+  if (before != SIZE_MAX) {
+    cli_text_puts(out, " before:\n");
+    add_files(s, out, split, before);
+    cli_text_puts(out, " after:\n");
+  }
   if (files != SIZE_MAX) {
     add_files(s, out, split, files);
   }

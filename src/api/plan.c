@@ -48,17 +48,50 @@ int64_t tarn_plan_snapshot_id(const tarn_plan *plan) {
   return plan->plan->has_snapshot ? plan->plan->snapshot.id : 0;
 }
 
+/* What the splits of a plan hold. */
+typedef struct plan_sums {
+  int64_t files, rows, bytes, raw, fallback;
+} plan_sums;
+
+static void add_files(plan_sums *sums, const tn_data_file *files, int32_t n) {
+  sums->files += n;
+  for (int32_t i = 0; i < n; i++) {
+    sums->rows += files[i].row_count;
+    sums->bytes += files[i].file_size;
+  }
+}
+
+/* What is read: of which snapshots, of which branches. */
+static tarn_status describe_kind(const tn_plan *plan, const plan_sums *sums, tn_buf *out,
+                                 tarn_error *err) {
+  static const char *const kinds[] = {
+      [TN_PLAN_STATE] = "state",
+      [TN_PLAN_DELTA] = "delta",
+      [TN_PLAN_CHANGELOG] = "changelog",
+      [TN_PLAN_DIFF] = "diff",
+  };
+  TN_TRY(tn_buf_printf(out, err, ",\"reads\":\"%s\"", kinds[plan->kind]));
+  if (plan->kind != TN_PLAN_STATE && plan->has_snapshot) {
+    TN_TRY(tn_buf_printf(out, err, ",\"after_snapshot\":%lld", (long long)plan->after_id));
+  }
+  for (int32_t i = 0; i < 2 && plan->branches[i] != NULL; i++) {
+    TN_TRY(tn_buf_printf(out, err, ",\"%s\":", i == 0 ? "branch" : "fallback_branch"));
+    TN_TRY(tn_json_quote(out, tn_slice_text(plan->branches[i]->table->branch), err));
+  }
+  return plan->branches[0] != NULL
+             ? tn_buf_printf(out, err, ",\"fallback_splits\":%lld", (long long)sums->fallback)
+             : TARN_OK;
+}
+
 static tarn_status describe_plan(const tn_plan *plan, tn_buf *out, tarn_error *err) {
   const tn_plan_stats *s = &plan->stats;
-  int64_t files = 0, rows = 0, bytes = 0, raw = 0;
+  plan_sums sums = {0};
   for (int32_t i = 0; i < plan->n_splits; i++) {
     const tn_split *split = &plan->splits[i];
-    files += split->n_files;
-    raw += split->is_raw_convertible;
-    for (int32_t j = 0; j < split->n_files; j++) {
-      rows += split->files[j].row_count;
-      bytes += split->files[j].file_size;
-    }
+    sums.raw += split->is_raw_convertible && !split->is_streaming;
+    sums.fallback += split->is_fallback;
+    add_files(&sums, split->files, split->n_files);
+    add_files(&sums, split->before, split->n_before);
   }
   TN_TRY(plan->has_snapshot
              ? tn_buf_printf(out, err, "{\"snapshot\":%lld,\"schema\":%lld,\"commit_kind\":\"%s\"",
@@ -68,13 +101,14 @@ static tarn_status describe_plan(const tn_plan *plan, tn_buf *out, tarn_error *e
   TN_TRY(tn_buf_printf(out, err,
                        ",\"splits\":%d,\"raw_splits\":%lld,\"files\":%lld,\"rows\":%lld,"
                        "\"bytes\":%lld",
-                       (int)plan->n_splits, (long long)raw, (long long)files, (long long)rows,
-                       (long long)bytes));
+                       (int)plan->n_splits, (long long)sums.raw, (long long)sums.files,
+                       (long long)sums.rows, (long long)sums.bytes));
   TN_TRY(tn_buf_printf(out, err,
                        ",\"manifests_total\":%lld,\"manifests_read\":%lld,\"files_total\":%lld,"
                        "\"files_pruned\":%lld",
                        (long long)s->manifests_total, (long long)s->manifests_read,
                        (long long)s->files_total, (long long)s->files_pruned));
+  TN_TRY(describe_kind(plan, &sums, out, err));
   return tn_buf_printf(out, err,
                        ",\"files_hidden_level_0\":%lld,\"rows_hidden_level_0\":%lld,"
                        "\"files_hidden_postpone\":%lld,\"rows_hidden_postpone\":%lld}",

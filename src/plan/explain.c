@@ -1,7 +1,7 @@
 /* explain.c - a split as one JSON object.
  *
  * The keys, their order and the forms of values are those of the plan files that Java's plans are
- * compared with; "bucketPath" is ours.
+ * compared with; "bucketPath", and what tells splits of two states or two branches apart, is ours.
  */
 #include "model/partition.h"
 #include "plan/plan_internal.h"
@@ -184,14 +184,31 @@ static tarn_status put_file(const json_out *j, const tn_data_file *f, const tn_d
   return tn_buf_text(out, "}", err);
 }
 
+static tarn_status put_files(const json_out *j, const char *key, const tn_data_file *files,
+                             int32_t n, const tn_dv_place *deletions, tarn_error *err) {
+  TN_TRY(put_key(j->out, false, tn_slice_text(key), err));
+  TN_TRY(tn_buf_text(j->out, "[", err));
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(tn_buf_text(j->out, i > 0 ? "," : "", err));
+    TN_TRY(put_file(j, &files[i], deletions != NULL ? &deletions[i] : NULL, err));
+  }
+  return tn_buf_text(j->out, "]", err);
+}
+
+static uint64_t count_rows(const tn_data_file *files, int32_t n) {
+  uint64_t rows = 0;
+  for (int32_t i = 0; i < n; i++) {
+    rows += (uint64_t)files[i].row_count;
+  }
+  return rows;
+}
+
 tarn_status tn_split_to_json(const tn_table *table, const tn_split *split, tn_buf *out,
                              tarn_error *err) {
-  const json_out j = {out, table};
-  const tn_schema *schema = table->schema;
-  uint64_t rows = 0;
-  for (int32_t i = 0; i < split->n_files; i++) {
-    rows += (uint64_t)split->files[i].row_count;
-  }
+  const json_out j = {out, split->table != NULL ? split->table : table};
+  const tn_schema *schema = j.table->schema;
+  uint64_t rows =
+      count_rows(split->files, split->n_files) + count_rows(split->before, split->n_before);
   TN_TRY(tn_buf_text(out, "{", err));
   TN_TRY(put_key(out, true, tn_slice_text("snapshotId"), err));
   TN_TRY(tn_buf_printf(out, err, "%lld", (long long)split->snapshot_id));
@@ -203,13 +220,16 @@ tarn_status tn_split_to_json(const tn_table *table, const tn_split *split, tn_bu
   TN_TRY(put_bool(out, "streaming", split->is_streaming, err));
   TN_TRY(put_bool(out, "rawConvertible", split->is_raw_convertible, err));
   TN_TRY(put_int(out, "rowCount", true, (int64_t)rows, err));
-  TN_TRY(tn_buf_text(out, ",\"files\":[", err));
-  for (int32_t i = 0; i < split->n_files; i++) {
-    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
-    TN_TRY(put_file(&j, &split->files[i], split->deletions != NULL ? &split->deletions[i] : NULL,
-                    err));
+  TN_TRY(put_files(&j, "files", split->files, split->n_files, split->deletions, err));
+  if (split->is_incremental) {
+    TN_TRY(put_files(&j, "before", split->before, split->n_before, split->before_deletions, err));
+    TN_TRY(put_text(out, "split", true, tn_slice_text("IncrementalSplit"), err));
   }
-  TN_TRY(tn_buf_text(out, "]", err));
-  TN_TRY(put_text(out, "bucketPath", true, tn_slice_text(split->bucket_path), err));
+  if (split->has_branch) {
+    TN_TRY(put_bool(out, "fallback", split->is_fallback, err));
+    TN_TRY(put_text(out, "branch", true, tn_slice_text(j.table->branch), err));
+  }
+  TN_TRY(put_text(out, "bucketPath", split->bucket_path != NULL,
+                  tn_slice_text(split->bucket_path != NULL ? split->bucket_path : ""), err));
   return tn_buf_text(out, "}", err);
 }
