@@ -144,7 +144,7 @@ static int64_t merge_all(run *runs, int32_t n_runs) {
   for (;;) {
     tn_batch batch;
     int64_t rows;
-    must(tn_merger_next(merger, &batch, NULL, &err));
+    must(tn_merger_next(merger, &batch, NULL, NULL, &err));
     rows = batch.n_rows;
     n += rows;
     tn_batch_reset(env, &batch);

@@ -16,6 +16,7 @@
 #define TN_MERGE_FOLD_H
 
 #include "column/vector.h"
+#include "model/merge_options.h"
 
 /* What is done with the value of a row. The accumulator of a group starts null. */
 typedef enum tn_fold_op {
@@ -74,6 +75,11 @@ struct tn_fold_function {
 
 /* The function of that name; NULL: there is none. */
 const tn_fold_function *tn_fold_function_find(const char *name);
+/* A column with a function and its options, names as indexes (in the arena). Errors: INVALID (no
+ * such function or inner field, a type that it cannot fold). */
+TN_CHECKED tarn_status tn_fold_spec_make(tn_arena *arena, const char *function,
+                                         const tn_column_merge *options, const tn_field *field,
+                                         tn_fold_spec *out, tarn_error *err);
 /* INVALID, Java's words: the function does not support retraction. */
 tarn_status tn_fold_refuse_retract(const tn_fold_spec *spec, tarn_error *err);
 

@@ -15,8 +15,11 @@
  *   M2  A group is given to the engine whole, even when its rows lie in several batches of a run
  *       (they cannot: keys are unique in a run) or when an input ends inside it.
  *   M3  A group of one row is taken unchanged (the engine's merge is not called), unless the engine
- *       says otherwise or the table needs lookup. Spec: merge-engines, 1 "Single-record shortcut".
- *   M4  Values of a batch are asked of its input at most once, and before its next key batch.
+ *       says otherwise or a table that needs lookup is compacted (reading and flushing one takes it
+ *       unchanged, too: ReducerMergeFunctionWrapper). Spec: merge-engines, 1 "Single-record
+ *       shortcut".
+ *   M4  Values of a batch are asked of its input at most once, and before its next key batch. A
+ *       folding engine asks for those of every batch that has a row in the plan.
  *   M5  Tables that need lookup merge, of one key, only the rows of level <= 0 and the one row of
  *       the smallest level > 0 (spec: merge-engines, 1 "stale versions").
  *   M6  A run whose keys descend is CORRUPT as far as the 8-byte prefixes tell, never merged
@@ -38,6 +41,7 @@
 #include "column/predicate.h"
 #include "column/rowkind.h"
 #include "column/vector.h"
+#include "model/merge_options.h"
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -93,19 +97,41 @@ static inline int8_t tn_merge_kind(const tn_merge_plan *plan, int64_t i) {
   return s->kinds != NULL ? s->kinds[plan->rows[i].row] : (int8_t)TN_ROW_INSERT;
 }
 
-/* A merge engine as a function over plans. */
+static inline int64_t tn_merge_sequence(const tn_merge_plan *plan, int64_t i) {
+  const tn_merge_rows *s = plan->sources[plan->rows[i].source];
+  return s->sequences != NULL ? s->sequences[plan->rows[i].row] : s->sequence;
+}
+
+typedef struct tn_fold tn_fold;               /* fold_engine.h */
+typedef struct tn_fold_layout tn_fold_layout; /* likewise */
+
+/* A merge engine as a function over plans: it selects rows, or it folds them. */
 typedef struct tn_engine_ops {
   const char *name; /* the value of the option merge-engine */
   /* Is a group of one row merged, too (M3)? */
   bool wants_single_rows;
-  /* For each group the index (into plan->rows) of the surviving row, or -1. */
+  /* Selecting engines: for each group the index (into plan->rows) of the surviving row, or -1. */
   tarn_status (*pick)(const tn_merge_plan *plan, int64_t *picks, tarn_error *err);
+  /* Folding engines; NULL: it selects. */
+  tarn_status (*fold)(tn_fold *fold, tarn_error *err);
 } tn_engine_ops;
 
 extern const tn_engine_ops tn_engine_deduplicate;
 extern const tn_engine_ops tn_engine_first_row;
+extern const tn_engine_ops tn_engine_partial_update;
+extern const tn_engine_ops tn_engine_aggregation;
 /* The refusal of a retraction in a first-row table: INVALID, in Java's words. */
 tarn_status tn_first_row_refuse(const char *path, tarn_error *err);
+
+/* How a folding engine treats the columns of a merge: key_fields (the first n_keys are the key),
+ * then value_fields. All is in the arena; fields are borrowed. Columns that
+ * tn_merge_options_needs() asks for must be among them. Errors: INVALID (functions). */
+TN_CHECKED tarn_status tn_fold_layout_make(tn_arena *arena, const tn_engine_ops *engine,
+                                           const tn_merge_options *options, const tn_schema *schema,
+                                           const tn_field *key_fields, int32_t n_keys,
+                                           int32_t n_key_fields, const tn_field *value_fields,
+                                           int32_t n_value_fields, tn_fold_layout **out,
+                                           tarn_error *err);
 
 /* ------------------------------------------------------------------ the merger */
 
@@ -123,18 +149,21 @@ typedef struct tn_merge_spec {
   const tn_field *out_fields;
   const int32_t *out_columns;
   int32_t n_out_columns;
-  /* Rows that do not satisfy `filter` once merged are dropped (NULL: none are). It tests columns of
-   * the key part, so that values of batches without a row that passes are not read. */
+  /* Rows that do not satisfy `filter` once merged are dropped (NULL: none are). Of selecting
+   * engines it tests columns of the key part, so that values of batches without a row that passes
+   * are not read; of folding ones any columns. */
   const tn_pred *filter;
   const tn_field *filter_fields;
-  const int32_t *filter_columns; /* indexes into key_fields */
+  const int32_t *filter_columns; /* as out_columns */
   int32_t n_filter_columns;
   const tn_engine_ops *engine;
+  const tn_fold_layout *layout; /* of folding engines; borrowed */
   bool ignore_delete;
-  bool needs_lookup;  /* M5 */
-  bool keeps_deletes; /* false: rows whose merged kind is a retraction are dropped */
-  int64_t batch_rows; /* the most rows of an output batch */
-  int64_t input_rows; /* the most rows asked of an input at once */
+  bool needs_lookup;       /* M5 */
+  bool merges_single_rows; /* M3: the table needs lookup, and this is a compaction */
+  bool keeps_deletes;      /* false: rows whose merged kind is a retraction are dropped */
+  int64_t batch_rows;      /* the most rows of an output batch */
+  int64_t input_rows;      /* the most rows asked of an input at once */
   const tarn_cancel *cancel;
 } tn_merge_spec;
 
@@ -145,12 +174,13 @@ typedef struct tn_merger tn_merger;
 TN_CHECKED tarn_status tn_merger_create(tarn_env *env, const tn_merge_spec *spec,
                                         tn_merge_input **inputs, int32_t n_inputs, tn_merger **out,
                                         tarn_error *err);
-/* The next rows, ascending by key: flat columns. n_rows == 0: the end. kinds (may be NULL) gets a
- * buffer of int8 row kinds, owned by the caller. After a failure only tn_merger_free is allowed.
- * Errors: CORRUPT (M6, a null key), CANCELLED, INVALID (the engine's), the inputs', NOMEM, LIMIT.
+/* The next rows, ascending by key: flat columns. n_rows == 0: the end. kinds and sequences (may be
+ * NULL) get buffers of int8 row kinds and int64 sequence numbers, owned by the caller. After a
+ * failure only tn_merger_free is allowed. Errors: CORRUPT (M6, a null key), CANCELLED, INVALID (the
+ * engine's), the inputs', NOMEM, LIMIT.
  */
 TN_CHECKED tarn_status tn_merger_next(tn_merger *merger, tn_batch *out, tn_buffer **kinds,
-                                      tarn_error *err);
+                                      tn_buffer **sequences, tarn_error *err);
 void tn_merger_free(tn_merger *merger); /* accepts NULL */
 
 #endif

@@ -258,6 +258,15 @@ static tarn_status filter_picks(tn_merger *m, int64_t *picks, int64_t n, tarn_er
   return st;
 }
 
+/* Of a folding engine: every row of the groups that were closed since counts. */
+static void use_groups(tn_merger *m) {
+  int64_t end = m->groups[m->n_groups];
+  for (int64_t i = m->groups[m->n_picked_groups]; i < end; i++) {
+    m->sources[m->rows[i].source]->is_used = true;
+  }
+  m->n_picked_groups = m->n_groups;
+}
+
 /* Let the engine pick from the groups that were closed since it last did. */
 static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
   tn_merge_plan plan = {
@@ -268,10 +277,14 @@ static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
       .n_groups = m->n_groups - m->n_picked_groups,
       .groups = m->groups + m->n_picked_groups,
       .ignore_delete = m->spec.ignore_delete,
-      .keeps_single_rows = !m->spec.engine->wants_single_rows && !m->spec.needs_lookup,
+      .keeps_single_rows = !m->spec.engine->wants_single_rows && !m->spec.merges_single_rows,
   };
   int64_t *picks = m->picks + m->n_picked_groups;
   bool has_kinds = false;
+  if (m->spec.engine->fold != NULL) {
+    use_groups(m);
+    return TARN_OK;
+  }
   if (plan.n_groups == 0) {
     return TARN_OK;
   }
@@ -562,7 +575,7 @@ tarn_status tn_merger_plan(tn_merger *m, tarn_error *err) {
   begin_plan(m);
   TN_TRY(m->is_exact ? build_plan(m, true, err) : build_plan(m, false, err));
   TN_TRY(pick_groups(m, err));
-  for (int64_t g = 0; g < m->n_groups; g++) {
+  for (int64_t g = 0; g < m->n_groups && m->spec.engine->fold == NULL; g++) {
     if (m->picks[g] >= 0) {
       m->picked[n++] = m->rows[m->picks[g]];
     }
@@ -575,6 +588,7 @@ tarn_status tn_merger_plan(tn_merger *m, tarn_error *err) {
   }
   m->n_picked = n;
   m->picked_at = 0;
+  m->folded_groups = 0;
   return TARN_OK;
 }
 
@@ -610,7 +624,7 @@ static tarn_status init_merger(tn_merger *m, tn_merge_input **inputs, tarn_error
     m->runs[run].input = inputs[run];
     inputs[run] = NULL;
   }
-  return TARN_OK;
+  return m->spec.engine->fold != NULL ? tn_merger_fold_init(m, err) : TARN_OK;
 }
 
 tarn_status tn_merger_create(tarn_env *env, const tn_merge_spec *spec, tn_merge_input **inputs,
@@ -673,5 +687,6 @@ void tn_merger_free(tn_merger *m) {
   tn_free(&m->env->mem, m->picked);
   tn_free(&m->env->mem, m->kept);
   tn_free(&m->env->mem, m->selected);
+  tn_merger_fold_free(m);
   tn_free(&m->env->mem, m);
 }

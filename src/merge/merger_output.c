@@ -24,7 +24,7 @@ static void column_of_sources(tn_merger *m, int32_t column) {
 }
 
 /* Are the rows one range of one source? */
-static bool is_range(const tn_row_ref *refs, int64_t n) {
+bool tn_merger_is_range(const tn_row_ref *refs, int64_t n) {
   if (refs[0].source != refs[n - 1].source || refs[n - 1].row - refs[0].row != n - 1) {
     return false;
   }
@@ -36,30 +36,30 @@ static bool is_range(const tn_row_ref *refs, int64_t n) {
   return true;
 }
 
-/* out = the rows refs of column `column`. */
-static tarn_status gather_column(tn_merger *m, int32_t column, const tn_type *type,
-                                 const tn_row_ref *refs, int64_t n, bool range, tn_vec *out,
-                                 tarn_error *err) {
-  column_of_sources(m, column);
-  if (range) {
-    const tn_vec *vec = m->vecs[refs[0].source];
+tarn_status tn_merger_copy(tn_merger *m, const tn_type *type, const tn_vec *const *vecs,
+                           int32_t n_vecs, const tn_row_ref *refs, int64_t n, bool is_range,
+                           tn_vec *out, tarn_error *err) {
+  if (is_range) {
+    const tn_vec *vec = vecs[refs[0].source];
     if (vec->encoding != TN_VEC_FLAT || vec->length != n) {
       return tn_vec_copy_range(m->env, vec, refs[0].row, n, out, err);
     }
     tn_vec_reset(m->env, out);
     return tn_vec_share(m->env, vec, out, err);
   }
-  return tn_vec_gather(m->env, type, m->vecs, (int32_t)m->n_sources, refs, n, out, err);
+  return tn_vec_gather(m->env, type, vecs, n_vecs, refs, n, out, err);
 }
 
 tarn_status tn_merger_gather(tn_merger *m, const tn_field *fields, const int32_t *columns,
                              int32_t n_columns, const tn_row_ref *refs, int64_t n, tn_batch *out,
                              tarn_error *err) {
-  bool range = n > 0 && is_range(refs, n);
+  bool range = n > 0 && tn_merger_is_range(refs, n);
   tarn_status st;
   TN_TRY(tn_batch_init(m->env, fields, n_columns, out, err));
   for (int32_t c = 0; c < n_columns; c++) {
-    st = gather_column(m, columns[c], &fields[c].type, refs, n, range, &out->columns[c], err);
+    column_of_sources(m, columns[c]);
+    st = tn_merger_copy(m, &fields[c].type, m->vecs, (int32_t)m->n_sources, refs, n, range,
+                        &out->columns[c], err);
     if (st != TARN_OK) {
       tn_batch_reset(m->env, out);
       return st;
@@ -80,22 +80,43 @@ static tarn_status gather_kinds(tn_merger *m, const tn_row_ref *refs, int64_t n,
   return TARN_OK;
 }
 
-static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
-                                 tn_buffer **kinds, tarn_error *err) {
-  tarn_status st;
-  if (kinds != NULL) {
-    TN_TRY(gather_kinds(m, refs, n, kinds, err));
+static tarn_status gather_sequences(tn_merger *m, const tn_row_ref *refs, int64_t n,
+                                    tn_buffer **out, tarn_error *err) {
+  int64_t *to;
+  TN_TRY(tn_buffer_create(m->env, n > 0 ? (size_t)n * sizeof(*to) : 1, out, err));
+  to = (int64_t *)(void *)(*out)->data;
+  for (int64_t i = 0; i < n; i++) {
+    const tn_merge_rows *s = m->source_rows[refs[i].source];
+    to[i] = s->sequences != NULL ? s->sequences[refs[i].row] : s->sequence;
   }
-  st = tn_merger_gather(m, m->spec.out_fields, m->spec.out_columns, m->spec.n_out_columns, refs, n,
-                        out, err);
-  if (st != TARN_OK && kinds != NULL) {
+  return TARN_OK;
+}
+
+static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
+                                 tn_buffer **kinds, tn_buffer **sequences, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  if (kinds != NULL) {
+    TN_TRY_TO(fail, gather_kinds(m, refs, n, kinds, err));
+  }
+  if (sequences != NULL) {
+    TN_TRY_TO(fail, gather_sequences(m, refs, n, sequences, err));
+  }
+  TN_TRY_TO(fail, tn_merger_gather(m, m->spec.out_fields, m->spec.out_columns,
+                                   m->spec.n_out_columns, refs, n, out, err));
+  return TARN_OK;
+fail:
+  if (kinds != NULL) {
     tn_buffer_release(*kinds);
     *kinds = NULL;
+  }
+  if (sequences != NULL) {
+    tn_buffer_release(*sequences);
+    *sequences = NULL;
   }
   return st;
 }
 
-static bool has_variable_size(tn_layout layout) {
+bool tn_merger_has_variable_size(tn_layout layout) {
   return layout == TN_LAYOUT_BYTES || layout == TN_LAYOUT_LIST || layout == TN_LAYOUT_STRUCT;
 }
 
@@ -108,7 +129,7 @@ static int64_t rows_that_fit(tn_merger *m) {
     return n;
   }
   for (int32_t c = 0; c < m->spec.n_out_columns; c++) {
-    if (has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
+    if (tn_merger_has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
       column_of_sources(m, m->spec.out_columns[c]);
       while (n > 1 && tn_vec_gather_bytes(m->vecs, refs, n) > (int64_t)m->max_bytes) {
         n = (n + 1) / 2;
@@ -118,8 +139,8 @@ static int64_t rows_that_fit(tn_merger *m) {
   return n;
 }
 
-/* Remember the size of a batch's rows, of the widest column; what nests lists is unknown. */
-static void note_row_bytes(tn_merger *m, const tn_batch *batch) {
+/* Of the widest column; what nests lists is unknown. */
+void tn_merger_note_row_bytes(tn_merger *m, const tn_batch *batch) {
   m->row_bytes = 0;
   m->has_row_bytes = true;
   for (int32_t c = 0; c < batch->n_columns; c++) {
@@ -127,40 +148,53 @@ static void note_row_bytes(tn_merger *m, const tn_batch *batch) {
     if (vec->layout == TN_LAYOUT_BYTES && vec->offsets != NULL) {
       int64_t bytes = vec->offsets[vec->length] / vec->length + 1;
       m->row_bytes = bytes > m->row_bytes ? bytes : m->row_bytes;
-    } else if (has_variable_size(vec->layout)) {
+    } else if (tn_merger_has_variable_size(vec->layout)) {
       m->has_row_bytes = false;
     }
   }
 }
 
-tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tarn_error *err) {
+/* The next of the picked rows. */
+static tarn_status next_picked(tn_merger *m, tn_batch *out, tn_buffer **kinds,
+                               tn_buffer **sequences, tarn_error *err) {
+  int64_t n = rows_that_fit(m);
+  tarn_status st;
+  for (;;) {
+    st = gather_output(m, m->picked + m->picked_at, n, out, kinds, sequences, err);
+    if (st != TARN_E_LIMIT || n == 1) {
+      break;
+    }
+    n = (n + 1) / 2; /* nested columns, or a short budget: fewer rows may do */
+  }
+  TN_TRY(st);
+  m->picked_at += n;
+  return TARN_OK;
+}
+
+tarn_status tn_merger_next(tn_merger *m, tn_batch *out, tn_buffer **kinds, tn_buffer **sequences,
+                           tarn_error *err) {
+  bool is_folding = m->spec.engine->fold != NULL;
   memset(out, 0, sizeof(*out));
   if (kinds != NULL) {
     *kinds = NULL;
   }
+  if (sequences != NULL) {
+    *sequences = NULL;
+  }
   while (out->n_rows == 0) {
-    int64_t n;
-    tarn_status st;
+    bool is_used_up = is_folding ? m->folded_groups == m->n_groups : m->picked_at == m->n_picked;
     TN_TRY(tn_cancel_check(m->spec.cancel, err));
-    if (m->picked_at == m->n_picked) {
+    if (is_used_up) {
       if (m->is_ended) {
         break;
       }
       TN_TRY(tn_merger_plan(m, err));
       continue;
     }
-    n = rows_that_fit(m);
-    for (;;) {
-      st = gather_output(m, m->picked + m->picked_at, n, out, kinds, err);
-      if (st != TARN_E_LIMIT || n == 1) {
-        break;
-      }
-      n = (n + 1) / 2; /* nested columns, or a short budget: fewer rows may do */
-    }
-    TN_TRY(st);
-    m->picked_at += n;
+    TN_TRY(is_folding ? tn_merger_next_folded(m, out, kinds, sequences, err)
+                      : next_picked(m, out, kinds, sequences, err));
     if (out->n_rows > 0) {
-      note_row_bytes(m, out);
+      tn_merger_note_row_bytes(m, out);
     }
   }
   tn_error_reset(err);

@@ -2,6 +2,7 @@
 #ifndef TN_MERGE_MERGER_PARTS_H
 #define TN_MERGE_MERGER_PARTS_H
 
+#include "merge/fold_engine.h"
 #include "merge/loser_tree.h"
 #include "merge/merge.h"
 
@@ -26,6 +27,16 @@ typedef struct run_state {
   tn_merge_input *input;
   uint64_t last_prefix; /* of the source before, if has_last */
 } run_state;
+
+/* A column of the layout as the range that is being folded has it. */
+typedef struct folded_column {
+  bool is_done;
+  const tn_row_ref *refs; /* one row a group; NULL: `values` */
+  bool may_have_none;     /* refs may be none: null */
+  tn_vec values;
+  tn_row_ref *own_refs; /* what refs points to, unless they are shared; batch_rows */
+  tn_vec nulls;         /* one null, the source behind the last; made when needed */
+} folded_column;
 
 struct tn_merger {
   tarn_env *env;
@@ -60,10 +71,20 @@ struct tn_merger {
   int64_t row_bytes;   /* of the widest column of the batch before, if has_row_bytes */
   bool has_row_bytes;
   source *free_sources;
+
+  /* Folding engines. */
+  tn_fold fold;
+  folded_column *folded;    /* one a column of the layout */
+  const tn_vec **fold_vecs; /* columns x (sources_capacity + 1) */
+  size_t fold_vecs_capacity;
+  const tn_vec *const **columns; /* rows of fold_vecs; likewise one a column */
+  int64_t folded_groups;         /* of the plan: they are given, or dropped */
+  uint32_t *selected_groups;     /* of the range, ascending; batch_rows */
 };
 
-/* Build a plan, let the engine pick and the filter drop, and have the values of what is left:
- * m->picked is filled. (merger.c) */
+/* Build a plan, let a selecting engine pick and the filter drop, and have the values of what is
+ * left: m->picked is filled. For a folding engine, have the values of all sources with rows.
+ * (merger.c) */
 TN_CHECKED tarn_status tn_merger_plan(tn_merger *m, tarn_error *err);
 
 /* out = n rows of the sources, as these columns (as in tn_merge_spec.out_columns).
@@ -73,5 +94,20 @@ TN_CHECKED tarn_status tn_merger_gather(tn_merger *m, const tn_field *fields,
                                         const int32_t *columns, int32_t n_columns,
                                         const tn_row_ref *refs, int64_t n, tn_batch *out,
                                         tarn_error *err);
+
+/* Copy rows of a column; is_range: they are one range of one source. (merger_output.c) */
+TN_CHECKED tarn_status tn_merger_copy(tn_merger *m, const tn_type *type, const tn_vec *const *vecs,
+                                      int32_t n_vecs, const tn_row_ref *refs, int64_t n,
+                                      bool is_range, tn_vec *out, tarn_error *err);
+bool tn_merger_is_range(const tn_row_ref *refs, int64_t n);
+bool tn_merger_has_variable_size(tn_layout layout);
+/* Remember the size of a batch's rows. (merger_output.c) */
+void tn_merger_note_row_bytes(tn_merger *m, const tn_batch *batch);
+
+/* What a range of groups of the plan gives. (merger_fold.c) */
+TN_CHECKED tarn_status tn_merger_next_folded(tn_merger *m, tn_batch *out, tn_buffer **kinds,
+                                             tn_buffer **sequences, tarn_error *err);
+TN_CHECKED tarn_status tn_merger_fold_init(tn_merger *m, tarn_error *err);
+void tn_merger_fold_free(tn_merger *m);
 
 #endif

@@ -1,9 +1,13 @@
 /* merge_reader.c - splits that are merged: section after section, run against run.
  *
  * Columns of the key part, read first: the key (from the value columns of its name), user sequence
- * fields, what the filter tests, and where they are needed _SEQUENCE_NUMBER and _VALUE_KIND. Every
- * other column comes late. Parts of the predicate that use the key alone are tested on the rows of
- * every run: either all rows of a key pass or none. The rest is tested on merged rows.
+ * fields, what the filter tests (of folding engines it tests what is known late), and where they
+ * are needed _SEQUENCE_NUMBER and _VALUE_KIND. Every other column comes late. Parts of the
+ * predicate that use the key alone are tested on the rows of every run: either all rows of a key
+ * pass or none. The rest is tested on merged rows.
+ *
+ * partial-update also reads the sequence columns of every group that it reads members of, and of
+ * groups that can remove the record: what is there must not depend on the columns asked for.
  *
  * Not needed: sequence numbers where the files of different runs have disjoint ranges of them; row
  * kinds of files without retractions, unless somebody wants to see them.
@@ -229,7 +233,9 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
       tn_fields_add(fields, &n, &schema->fields[facts->sequence_columns[k]]);
     }
     m->n_sequence_fields = n - schema->n_key_columns;
-    tn_fields_add_tested(m->c, m->c->value_filter, fields, &n);
+    if (m->c->engine->fold == NULL) {
+      tn_fields_add_tested(m->c, m->c->value_filter, fields, &n);
+    }
     m->n_key_fields = n;
     m->key_fields[i / 2][i % 2] = fields;
     if (i / 2 == 1) {
@@ -246,6 +252,36 @@ static tarn_status lay_out_keys(merge_reader *m, tarn_error *err) {
                      m->key_fields[0][0][i].name, table->full_name);
     }
   }
+  return TARN_OK;
+}
+
+/* What a folding engine reads beside the columns asked for, and how it treats all of them. */
+static tarn_status lay_out_fold(merge_reader *m, tarn_error *err) {
+  const tn_table *table = m->c->o.table;
+  const tn_schema *schema = table->schema;
+  bool *wanted = tn_arena_calloc(&m->arena, (size_t)schema->n_fields + 1, sizeof(*wanted));
+  tn_fold_layout *layout;
+  if (wanted == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < m->n_key_fields + m->n_value_fields; i++) {
+    const tn_field *field =
+        i < m->n_key_fields ? &m->key_fields[0][0][i] : &m->value_fields[i - m->n_key_fields];
+    int32_t column = tn_fields_find_id(schema->fields, schema->n_fields, field->id);
+    if (column >= 0) {
+      wanted[column] = true;
+    }
+  }
+  for (int32_t i = 0; i < schema->n_fields; i++) {
+    if (!wanted[i] && tn_merge_options_needs(table->facts.merge, wanted, i)) {
+      place_column(m, &schema->fields[i]);
+    }
+  }
+  TN_TRY(tn_fold_layout_make(&m->arena, m->c->engine, table->facts.merge, schema,
+                             m->key_fields[0][0], schema->n_key_columns, m->n_key_fields,
+                             m->value_fields, m->n_value_fields, &layout, err));
+  m->spec.layout = layout;
+  m->spec.n_value_fields = m->n_value_fields;
   return TARN_OK;
 }
 
@@ -295,7 +331,7 @@ static tarn_status lay_out_columns(merge_reader *m, tarn_error *err) {
       .input_rows = c->batch_rows,
       .cancel = c->o.cancel,
   };
-  return TARN_OK;
+  return c->engine->fold != NULL ? lay_out_fold(m, err) : TARN_OK;
 }
 
 /* ------------------------------------------------------------------ sections */
@@ -393,9 +429,9 @@ static tarn_status next_merged(merge_reader *m, tn_batch *out, tarn_error *err) 
   tn_buffer *kinds = NULL;
   tarn_status st;
   if (!m->c->o.with_row_kind) {
-    st = tn_merger_next(m->merger, out, NULL, err);
+    st = tn_merger_next(m->merger, out, NULL, NULL, err);
   } else {
-    st = tn_merger_next(m->merger, &merged, &kinds, err);
+    st = tn_merger_next(m->merger, &merged, &kinds, NULL, err);
     if (st == TARN_OK && merged.n_rows > 0) {
       st = add_kinds(m, &merged, kinds, out, err);
     }

@@ -449,7 +449,8 @@ static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read
   c->engine = !facts->has_primary_key                        ? NULL
               : facts->merge_engine == TN_ENGINE_DEDUPLICATE ? &tn_engine_deduplicate
               : facts->merge_engine == TN_ENGINE_FIRST_ROW   ? &tn_engine_first_row
-                                                             : NULL;
+              : facts->merge_engine == TN_ENGINE_AGGREGATION ? &tn_engine_aggregation
+                                                             : &tn_engine_partial_update;
   c->batch_rows = o->batch_rows > 0 ? o->batch_rows : TN_READ_BATCH_ROWS;
   c->batch_rows = c->batch_rows < MAX_BATCH_ROWS ? c->batch_rows : MAX_BATCH_ROWS;
   if (o->predicate == NULL && o->limit > 0 && o->limit < c->batch_rows) {

@@ -236,7 +236,7 @@ tarn_status merge_to_text(merge_test *m, bool with_kinds, char **out, tarn_error
     tn_batch batch;
     tn_buffer *kinds = NULL;
     bool is_end;
-    st = tn_merger_next(merger, &batch, with_kinds ? &kinds : NULL, err);
+    st = tn_merger_next(merger, &batch, with_kinds ? &kinds : NULL, NULL, err);
     is_end = st != TARN_OK || batch.n_rows == 0;
     if (!is_end) {
       add_batch_text(&batch, kinds, &text, &length);

@@ -19,7 +19,7 @@ static tarn_env *make_env(size_t budget) {
 typedef struct merge_case {
   const char *name;
   const tn_engine_ops *engine; /* NULL: deduplicate */
-  bool has_user, is_descending, ignore_delete, needs_lookup, keeps_deletes;
+  bool has_user, is_descending, ignore_delete, needs_lookup, merges_single_rows, keeps_deletes;
   const char *runs[4];
   const char *expected; /* NULL: fails with `status` */
   tarn_status status;
@@ -51,10 +51,17 @@ static const merge_case cases[] = {
      .keeps_deletes = true,
      .runs = {"1:0:-:a"},
      .expected = "1=a-"},
-    {.name = "with lookup a lone retraction is merged, too",
+    {.name = "reading a table that needs lookup leaves it, too",
      .ignore_delete = true,
      .keeps_deletes = true,
      .needs_lookup = true,
+     .runs = {"1:0:-:a"},
+     .expected = "1=a-"},
+    {.name = "a compaction for lookup merges a lone retraction",
+     .ignore_delete = true,
+     .keeps_deletes = true,
+     .needs_lookup = true,
+     .merges_single_rows = true,
      .runs = {"1:0:-:a"},
      .expected = ""},
     {.name = "equal sequence numbers: the larger rank is newer",
@@ -143,6 +150,7 @@ static void merger__follows_the_rules(void **state) {
     m.spec.sequence_descending = c->is_descending;
     m.spec.ignore_delete = c->ignore_delete;
     m.spec.needs_lookup = c->needs_lookup;
+    m.spec.merges_single_rows = c->merges_single_rows;
     m.spec.keeps_deletes = c->keeps_deletes;
     for (int r = 0; r < 4 && c->runs[r] != NULL; r++) {
       add_run(&m, c->runs[r]);
