@@ -2,11 +2,13 @@
  * copies.
  */
 #include "format/avro/avro.h" /* before cmocka, which makes a macro of skip */
+#include "format/parquet/parquet.h"
 
 #include "model/manifest.h"
 #include "unit/model/model_test.h"
 
-static const tn_record_readers READERS = {.avro = tn_avro_read_records};
+static const tn_record_readers READERS = {tn_avro_read_records, tn_pq_read_records};
+static const tn_record_readers AVRO_ALONE = {.avro = tn_avro_read_records};
 
 /* ------------------------------------------------------------------ showing */
 
@@ -184,6 +186,10 @@ static void manifests__are_read_as_others_read_them(void **state) {
       {"entries", "avro-file-manifest-upgrade-1.4.2.hex"},
       {"index", "avro-file-index-manifest-1.0.1.hex"},
       {"index", "avro-file-index-manifest-1.4.2.hex"},
+      {"list", "parquet-manifest-list-1.4.2.hex"},
+      {"entries", "parquet-manifest-1.4.2.hex"},
+      {"entries", "parquet-manifest-external-1.4.2.hex"},
+      {"index", "parquet-index-manifest-1.4.2.hex"},
   };
   fixture *f = *state;
   const char *lines = (const char *)data_file(f, "manifests.txt").data;
@@ -216,7 +222,7 @@ static void manifests__are_found_by_their_first_bytes(void **state) {
     tarn_status status;
     const char *message;
   } CASES[] = {
-      {"PAR1....", TARN_E_UNSUPPORTED, "/t/manifest/m: a manifest in Parquet is not supported"},
+      {"PAR1....", TARN_E_CORRUPT, "/t/manifest/m: not a Parquet file"},
       {"ORC.....", TARN_E_UNSUPPORTED, "/t/manifest/m: a manifest in ORC is not supported"},
       {"{\"a\":1}", TARN_E_CORRUPT, "/t/manifest/m: not a manifest"},
       {"", TARN_E_CORRUPT, "/t/manifest/m: not a manifest"},
@@ -229,6 +235,11 @@ static void manifests__are_found_by_their_first_bytes(void **state) {
     expect_error(f, read_shown(f, "entries", "m", &out), CASES[i].status, CASES[i].message);
   }
   expect_error(f, read_shown(f, "list", "gone", &out), TARN_E_NOT_FOUND, "/t/manifest/gone");
+  put_file(f, "/t/manifest/m", "PAR1....");
+  expect_error(f,
+               tn_manifest_read(f->env, f->storage, &AVRO_ALONE, "/t",
+                                &(tn_manifest_name){"m", -1, -1}, show_entry, &out, &f->err),
+               TARN_E_UNSUPPORTED, "/t/manifest/m: a manifest in Parquet is not supported");
   tn_buf_reset(&out);
 }
 
@@ -249,6 +260,12 @@ static void manifests__refuse_records_of_another_kind(void **state) {
                "a record of version 1; only 2 can be read");
   expect_error(f, read_shown(f, "index", "entries", &out), TARN_E_UNSUPPORTED,
                "a record of version 2; only 1 can be read");
+  put_bytes(f, "/t/manifest/list", data_hex(f, "parquet-manifest-list-1.4.2.hex"));
+  put_bytes(f, "/t/manifest/index", data_hex(f, "parquet-index-manifest-1.4.2.hex"));
+  expect_error(f, read_shown(f, "entries", "list", &out), TARN_E_CORRUPT,
+               "/t/manifest/list: a record without _FILE_NAME");
+  expect_error(f, read_shown(f, "list", "index", &out), TARN_E_UNSUPPORTED,
+               "a record of version 1; only 2 can be read");
   assert_int_equal(out.len, 0);
   tn_buf_reset(&out);
 }
@@ -336,9 +353,8 @@ static tarn_status take_entry(void *ctx, const tn_manifest_entry *e, tarn_error 
   return TARN_OK;
 }
 
-static void manifest_read__survives_damage_of_every_byte(void **state) {
-  fixture *f = *state;
-  tn_slice file = data_hex(f, "avro-file-manifest-1.4.2.hex");
+static void damage_every_byte(fixture *f, const char *name) {
+  tn_slice file = data_hex(f, name);
   uint8_t *bytes = (uint8_t *)(uintptr_t)file.data;
   size_t sum = 0;
   for (size_t i = 0; i < file.len; i++) {
@@ -351,6 +367,14 @@ static void manifest_read__survives_damage_of_every_byte(void **state) {
                 st == TARN_E_LIMIT);
     bytes[i] ^= 0x21;
   }
+}
+
+static void manifest_read__survives_damage_of_every_byte(void **state) {
+  damage_every_byte(*state, "avro-file-manifest-1.4.2.hex");
+}
+
+static void manifest_read__survives_damage_of_every_byte_of_parquet(void **state) {
+  damage_every_byte(*state, "parquet-manifest-1.4.2.hex");
 }
 
 /* A file that was cut between two blocks decodes without a fault of its own. */
@@ -400,6 +424,8 @@ static void manifest_read__survives_any_failed_allocation(void **state) {
   fixture *f = *state;
   tn_slice file = data_hex(f, "avro-file-manifest-1.4.2.hex");
   assert_true(tn_torture(read_in_need, &file, TARN_OK) > 10);
+  file = data_hex(f, "parquet-manifest-1.4.2.hex");
+  assert_true(tn_torture(read_in_need, &file, TARN_OK) > 10);
 }
 
 int main(void) {
@@ -410,6 +436,7 @@ int main(void) {
       MODEL_TEST(data_file_copy__is_deep),
       MODEL_TEST(data_file_copy__leaves_statistics_out),
       MODEL_TEST(manifest_read__survives_damage_of_every_byte),
+      MODEL_TEST(manifest_read__survives_damage_of_every_byte_of_parquet),
       MODEL_TEST(manifest_read__notices_what_is_missing),
       MODEL_TEST(manifest_read__survives_any_failed_allocation),
   };
