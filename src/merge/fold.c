@@ -20,6 +20,15 @@ static const tn_fold_function *const fold_functions[] = {
     &tn_fold_sum,
     &tn_fold_product,
     &tn_fold_listagg,
+    &tn_fold_collect,
+    &tn_fold_merge_map,
+    &tn_fold_merge_map_with_keytime,
+    &tn_fold_nested_update,
+    &tn_fold_nested_partial_update,
+    &tn_fold_rbm32,
+    &tn_fold_rbm64,
+    &tn_fold_hll_sketch,
+    &tn_fold_theta_sketch,
 };
 
 const tn_fold_function *tn_fold_function_find(const char *name) {
