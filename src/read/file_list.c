@@ -43,7 +43,8 @@ typedef struct file_list {
 /* Which columns are read first, which later, and where the output finds them. */
 static tarn_status lay_out_columns(file_list *l, tarn_error *err) {
   const tn_read_options *o = &l->c->o;
-  size_t n_max = (size_t)o->table->schema->n_fields + (size_t)o->n_fields + 1;
+  size_t n_max =
+      (size_t)o->table->schema->n_fields + TN_N_ROW_TRACKING_FIELDS + (size_t)o->n_fields + 1;
   bool is_late;
   l->first_fields = tn_arena_calloc(&l->arena, n_max, sizeof(*l->first_fields));
   l->rest_fields = tn_arena_calloc(&l->arena, n_max, sizeof(*l->rest_fields));
@@ -330,9 +331,13 @@ static const tn_split_reader_ops file_list_ops = {file_list_next, file_list_free
 
 tarn_status tn_file_list_read(const tn_read_context *c, const tn_file_list *list,
                               tn_split_reader **out, tarn_error *err) {
-  file_list *l = tn_calloc(&c->env->mem, 1, sizeof(*l));
+  file_list *l;
   tarn_status st;
   *out = NULL;
+  if (c->o.table->facts.data_evolution) {
+    return tn_evolution_read(c, list, out, err);
+  }
+  l = tn_calloc(&c->env->mem, 1, sizeof(*l));
   if (l == NULL) {
     return tn_oom(err);
   }

@@ -441,11 +441,6 @@ static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read
   c->o = *o;
   tn_table_retain(o->table);
   tn_arena_init(&c->arena, &env->mem, (size_t)1 << 30);
-  if (facts->data_evolution) {
-    return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "table %s: tables with 'data-evolution.enabled' cannot be read yet",
-                   o->table->full_name);
-  }
   c->engine = !facts->has_primary_key                        ? NULL
               : facts->merge_engine == TN_ENGINE_DEDUPLICATE ? &tn_engine_deduplicate
               : facts->merge_engine == TN_ENGINE_FIRST_ROW   ? &tn_engine_first_row

@@ -52,12 +52,17 @@ tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_
   tn_ranges_init(&out->rows, &c->env->mem);
   TN_TRY_TO(fail, tn_split_file_path(q->split, q->index, &out->arena, &full_path, err));
   TN_TRY_TO(fail, tn_path_plain(&out->arena, full_path, &out->path, err));
-  if (q->split->deletions != NULL && q->split->deletions[q->index].path != NULL) {
+  request.full_path = full_path;
+  if (!q->gives_deleted && q->split->deletions != NULL &&
+      q->split->deletions[q->index].path != NULL) {
     place = q->split->deletions[q->index];
     TN_TRY_TO(fail, tn_path_plain(&out->arena, place.path, &place.path, err));
     TN_TRY_TO(fail, tn_dv_load(c->env, c->o.table->storage, &place, &out->deletions, err));
   }
-  if (q->first_position > 0) {
+  if (q->rows != NULL) {
+    TN_TRY_TO(fail, tn_ranges_unite(&out->rows, q->rows, err));
+    request.rows = &out->rows;
+  } else if (q->first_position > 0) {
     TN_TRY_TO(fail, tn_ranges_add(&out->rows, q->first_position, INT64_MAX, err));
     request.rows = &out->rows;
   }
@@ -68,6 +73,27 @@ tarn_status tn_open_file_open(const tn_open_request *q, tn_open_file *out, tarn_
   return TARN_OK;
 fail:
   tn_open_file_close(out);
+  return st;
+}
+
+tarn_status tn_open_file_prune(const tn_read_context *c, const tn_split *split, int32_t index,
+                               tn_data_shape *shape, const tn_pred *pred, tn_ranges *out,
+                               tarn_error *err) {
+  tn_data_request request = {
+      .shape = shape,
+      .file = &split->files[index],
+      .partition = split->partition,
+      .pushed = pred,
+      .cancel = c->o.cancel,
+  };
+  tn_arena arena;
+  tarn_status st;
+  tn_arena_init(&arena, &c->env->mem, 1u << 20);
+  TN_TRY_TO(done, tn_split_file_path(split, index, &arena, &request.full_path, err));
+  TN_TRY_TO(done, tn_path_plain(&arena, request.full_path, &request.path, err));
+  st = tn_data_file_prune(&request, out, err);
+done:
+  tn_arena_reset(&arena);
   return st;
 }
 
@@ -156,23 +182,31 @@ int32_t tn_fields_add(tn_field *fields, int32_t *n, const tn_field *field) {
   return (*n)++;
 }
 
+const tn_field *tn_read_field(const tn_read_context *c, int32_t id) {
+  const tn_schema *schema = c->o.table->schema;
+  int32_t at = tn_fields_find_id(schema->fields, schema->n_fields, id);
+  return at >= 0                          ? &schema->fields[at]
+         : c->o.table->facts.row_tracking ? tn_row_tracking_field(id)
+                                          : NULL;
+}
+
 typedef struct tested {
-  const tn_schema *schema;
+  const tn_read_context *c;
   tn_field *fields;
   int32_t *n;
 } tested;
 
 static void add_tested(void *ctx, const tn_pred *leaf) {
   tested *t = ctx;
-  int32_t at = tn_fields_find_id(t->schema->fields, t->schema->n_fields, leaf->field_id);
-  if (at >= 0) {
-    tn_fields_add(t->fields, t->n, &t->schema->fields[at]);
+  const tn_field *field = tn_read_field(t->c, leaf->field_id);
+  if (field != NULL) {
+    tn_fields_add(t->fields, t->n, field);
   }
 }
 
 void tn_fields_add_tested(const tn_read_context *c, const tn_pred *pred, tn_field *fields,
                           int32_t *n) {
-  tested t = {c->o.table->schema, fields, n};
+  tested t = {c, fields, n};
   if (pred != NULL) {
     tn_pred_each_leaf(pred, add_tested, &t);
   }

@@ -2,6 +2,7 @@
  *
  *   tn_read ── tn_split_reader ─┬─ files one after the other (file_list.c): raw splits, sections of
  *                               │  one run, splits that are not merged
+ *                               ├─ files side by side (evolution_reader.c) over lanes
  *                               └─ sections of overlapping runs (merge_reader.c) over merge/
  *
  * The context is made once and shared by all threads; a split reader belongs to one thread at a
@@ -11,6 +12,7 @@
 #define TN_READ_SPLIT_READER_H
 
 #include "datafile/data_reader.h"
+#include "datafile/row_tracking.h"
 #include "merge/key.h"
 #include "merge/merge.h"
 #include "read/read.h"
@@ -73,6 +75,11 @@ typedef struct tn_file_list {
 TN_CHECKED tarn_status tn_file_list_read(const tn_read_context *context, const tn_file_list *list,
                                          tn_split_reader **out, tarn_error *err);
 
+/* The same of a table whose rows lie in several files side by side. first and n_files are a share
+ * of the split: rows belong to whom has the first of their files, in the order of row ids. */
+TN_CHECKED tarn_status tn_evolution_read(const tn_read_context *context, const tn_file_list *list,
+                                         tn_split_reader **out, tarn_error *err);
+
 /* A split of the way MERGED. */
 TN_CHECKED tarn_status tn_merge_split_read(const tn_read_context *context, const tn_split *split,
                                            tn_split_reader **out, tarn_error *err);
@@ -95,6 +102,8 @@ typedef struct tn_open_request {
   tn_data_shape *shape;
   const tn_pred *pushed;
   int64_t first_position; /* of the rows that are wanted */
+  const tn_ranges *rows;  /* instead: their positions; NULL: all from there on */
+  bool gives_deleted;     /* whoever asks looks for deleted rows itself */
   bool wants_flat;        /* unless rows are deleted */
   int64_t batch_rows;
 } tn_open_request;
@@ -102,6 +111,10 @@ typedef struct tn_open_request {
 TN_CHECKED tarn_status tn_open_file_open(const tn_open_request *request, tn_open_file *out,
                                          tarn_error *err);
 void tn_open_file_close(tn_open_file *file); /* accepts all zero */
+/* The positions that a predicate leaves of a file of a split, as tn_data_file_prune(). */
+TN_CHECKED tarn_status tn_open_file_prune(const tn_read_context *context, const tn_split *split,
+                                          int32_t index, tn_data_shape *shape, const tn_pred *pred,
+                                          tn_ranges *out, tarn_error *err);
 
 /* Does _VALUE_KIND of this file have to be read: may it hold retractions, or does somebody want to
  * tell +U from +I? */
@@ -118,10 +131,12 @@ extern const tn_field tn_kind_field;
 /* Every kind is one of the four, no one is null. */
 TN_CHECKED tarn_status tn_check_kinds(const tn_vec *kinds, const char *path, tarn_error *err);
 
+/* A column of the table, or of what row tracking adds to it, by id; NULL: none. */
+const tn_field *tn_read_field(const tn_read_context *context, int32_t id);
 /* The index of `field` among fields[0 .. *n), added at the end if no equal one is there. */
 int32_t tn_fields_add(tn_field *fields, int32_t *n, const tn_field *field);
-/* Append the columns of the table that a predicate tests, once each. fields has room for all
- * columns of the table. */
+/* Append the columns that a predicate tests, once each. fields has room for all columns of the
+ * table and those that row tracking adds. */
 void tn_fields_add_tested(const tn_read_context *context, const tn_pred *pred, tn_field *fields,
                           int32_t *n);
 

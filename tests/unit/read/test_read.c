@@ -375,17 +375,6 @@ static void read__refuses_engines_that_would_have_to_merge(void **state) {
   }
 }
 
-static void read__refuses_data_evolution(void **state) {
-  read_test t;
-  (void)state;
-  rt_begin(&t, 1);
-  tm_schema(&t.tm, 0, "0 a INT", "", "", "");
-  rt_open(&t, "");
-  t.table->facts.data_evolution = true; /* opening such a table is refused, too */
-  rt_assert_fails(&t, TARN_E_UNSUPPORTED, "data-evolution.enabled");
-  rt_end(&t);
-}
-
 /* ------------------------------------------------------------------ threads */
 
 static void add_many(read_test *t, bool is_keyed, int n_splits, int n_files) {
@@ -805,7 +794,6 @@ int main(void) {
       cmocka_unit_test(read__takes_the_first_row_of_first_row_tables),
       cmocka_unit_test(read__reads_older_schemas_of_a_merged_table),
       cmocka_unit_test(read__refuses_engines_that_would_have_to_merge),
-      cmocka_unit_test(read__refuses_data_evolution),
       cmocka_unit_test(read__gives_the_same_rows_with_any_number_of_threads),
       cmocka_unit_test(read__keeps_the_order_of_a_split_with_threads),
       cmocka_unit_test(read__limits_rows_with_threads),
