@@ -239,7 +239,8 @@ static tarn_status on_entry(void *ctx, const tn_manifest_entry *record, tarn_err
   tn_scan_partition *p = NULL;
   bool may_match = true;
   TN_TRY(intern_partition(w, record->partition, &p, err));
-  if (!p->is_kept || is_too_old(request, &record->file)) {
+  if (!p->is_kept || (request->has_bucket && record->bucket != request->bucket) ||
+      is_too_old(request, &record->file)) {
     return TARN_OK;
   }
   if (request->hides_postpone && record->bucket < 0) {

@@ -82,7 +82,9 @@ typedef struct tn_entries_request {
   bool hides_postpone;  /* entries of bucket -2 likewise */
   bool prunes_by_value; /* the value filter drops single files (else: only marks them) */
   bool keeps_stats;
-  bool is_changes;         /* E3 */
+  bool is_changes; /* E3 */
+  bool has_bucket; /* only this bucket: */
+  int32_t bucket;
   bool has_min_creation;   /* only files created since: */
   int64_t min_creation_ms; /* milliseconds since 1970; files without a time are kept */
   const tn_map *without;   /* partitions, by their bytes, that are left out; NULL: none */

@@ -17,8 +17,7 @@
  */
 #include "plan/plan.h"
 
-#include <stdlib.h>
-
+#include "base/ascii.h"
 #include "plan/diff.h"
 #include "plan/evolution.h"
 #include "plan/fallback.h"
@@ -94,27 +93,45 @@ static tarn_status read_list(planner *p, const char *name, int64_t size_bytes, t
 
 /* ------------------------------------------------------------------ options */
 
+/* Is level 0 seen where it usually waits for a compaction? Changes come in files of level 0, and
+ * states are compared with all they hold. */
+static tarn_status shows_level_0(const planner *p, bool *out, tarn_error *err) {
+  const tn_options *options = &p->table->options;
+  const char *mode = tn_options_get(options, "batch-scan-mode");
+  TN_TRY(tn_options_bool(options, "deletion-vectors.merge-on-read", out, err));
+  *out = (*out && p->table->facts.deletion_vectors) || p->travel.is_incremental ||
+         (mode != NULL && tn_slice_is_nocase(tn_slice_text(mode), "compact"));
+  return TARN_OK;
+}
+
 static tarn_status read_options(planner *p, tarn_error *err) {
   const tn_options *options = &p->table->options;
   tn_entries_request *r = &p->request;
   int64_t number;
-  bool is_set;
+  bool is_set, shows;
   TN_TRY(tn_options_int(options, "scan.manifest.parallelism", &number, &is_set, err));
   if (is_set && number > 0) {
     r->max_threads = number > INT32_MAX ? INT32_MAX : (int32_t)number;
   }
-  // Changes come in files of level 0, and states are compared with all they hold.
-  r->hides_level_0 =
-      p->table->facts.has_primary_key && p->table->facts.skips_level_0 && !p->travel.is_incremental;
+  TN_TRY(tn_options_int(options, "scan.bucket", &number, &r->has_bucket, err));
+  r->bucket = number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number : INT32_MIN;
+  TN_TRY(shows_level_0(p, &shows, err));
+  r->hides_level_0 = p->table->facts.has_primary_key && p->table->facts.skips_level_0 && !shows;
   r->hides_postpone = p->table->facts.bucket_mode == TN_BUCKETS_POSTPONE;
   return TARN_OK;
+}
+
+/* May reading go on without files that are lost or corrupt? Then no count is certain. */
+static bool may_skip_files(const tn_table *table) {
+  return table != NULL && (table->facts.ignore_lost_files || table->facts.ignore_corrupt_files);
 }
 
 /* A plain scan of an append table needs no more files once it has enough rows. */
 static bool stops_at_limit(const planner *p) {
   const tn_table_facts *f = &p->table->facts;
   return p->scan->limit >= 0 && !p->has_value_filter && !f->has_primary_key &&
-         !f->deletion_vectors && !f->data_evolution && p->plan->kind != TN_PLAN_DIFF;
+         !f->deletion_vectors && !f->data_evolution && p->plan->kind != TN_PLAN_DIFF &&
+         !may_skip_files(p->table);
 }
 
 /* May the value filter drop a file by itself? Append files stand alone, and so do those above level
@@ -604,7 +621,8 @@ int64_t tn_split_row_count(const tn_split *split) {
   static const uint8_t no_columns[4] = {0};
   int64_t rows = 0, deleted = 0;
   bool has_row_ids = split->n_files > 0, has_keys = false;
-  if (split->is_incremental) {
+  if (split->is_incremental ||
+      may_skip_files(split->table != NULL ? split->table : split->plan->table)) {
     return -1;
   }
   for (int32_t i = 0; i < split->n_files; i++) {

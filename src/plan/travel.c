@@ -359,15 +359,35 @@ static tarn_status start_at_file_creation(tn_finder *f, int64_t ms, tn_travel *o
   return start_at_latest(f, out, err);
 }
 
-/* The first snapshot that is not earlier, read in full; where there is none, or the earliest may
- * not have been the first, the files that were created since. */
+/* Was the snapshot before the earliest one, of which the changelog is still kept, earlier? */
+static tarn_status was_earlier(const tn_finder *f, int64_t ms, bool *out, tarn_error *err) {
+  const tn_table *t = f->table;
+  tn_snapshot changes;
+  tarn_status st;
+  *out = false;
+  if (f->earliest <= 1) {
+    return TARN_OK;
+  }
+  st = tn_changelog_read(t->env, t->storage, t->branch_path, f->earliest - 1, f->arena, &changes,
+                         err);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    return TARN_OK;
+  }
+  *out = st == TARN_OK && changes.time_ms < ms;
+  return st;
+}
+
+/* The first snapshot that is not earlier than the time, read in full. Where there is none, or none
+ * is known to have been before it, the files that were created since. */
 static tarn_status start_at_creation(tn_finder *f, tn_travel *out, tarn_error *err) {
   int64_t ms;
   bool is_set, found = false;
   TN_TRY(tn_options_int(&f->table->options, KEY_CREATION, &ms, &is_set, err));
   if (!is_set) {
-    return tn_fail(err, TARN_E_INVALID, "%s can not be null when you use %s for %s", KEY_CREATION,
-                   "from-creation-timestamp", KEY_MODE);
+    return tn_fail(err, TARN_E_INVALID,
+                   KEY_CREATION
+                   " can not be null when you use from-creation-timestamp for " KEY_MODE);
   }
   if (ms > INT64_MIN) {
     TN_TRY(tn_find_time(f, ms - 1, &found, &out->snapshot, err));
@@ -375,6 +395,12 @@ static tarn_status start_at_creation(tn_finder *f, tn_travel *out, tarn_error *e
   if (found && out->snapshot.id < f->latest) {
     out->has_snapshot = true;
     return tn_find_id(f, KEY_CREATION, out->snapshot.id + 1, &out->snapshot, err);
+  }
+  if (!found) {
+    TN_TRY(was_earlier(f, ms, &out->has_snapshot, err));
+    if (out->has_snapshot) {
+      return tn_find_earliest(f, &out->snapshot, err);
+    }
   }
   return start_at_file_creation(f, ms, out, err);
 }

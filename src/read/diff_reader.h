@@ -9,8 +9,9 @@
  *   a row    another           the row after
  *
  * Rows are the same when all columns of the table are, whatever is asked for, and both add or both
- * retract; their BinaryRows would have the same bytes, so entries of maps count in their order. The
- * predicate is tested on the rows that are given; only its key part is used before.
+ * retract; their BinaryRows would have the same bytes, so entries of maps count in their order,
+ * unless all files are Avro. The predicate is tested on the rows that are given; only its key part
+ * is used before.
  *
  * Rule: org.apache.paimon.table.source.splitread.IncrementalDiffSplitRead. Spec: read, 3.
  */

@@ -260,14 +260,10 @@ static void options_check_read__refuses_what_would_change_rows(void **state) {
       {"type", "lance-table"},
       {"query-auth.enabled", "true"},
       {"chain-table.enabled", "true"},
-      {"data-evolution.enabled", "true"},
-      {"deletion-vectors.merge-on-read", "true"},
       {"postpone.merge-on-read", "true"},
       {"pk-clustering-override", "true"},
       {"primary-key.nullable", "true"},
       {"sequence.snapshot-ordering", "true"},
-      {"scan.bucket", "0"},
-      {"batch-scan-mode", "compact"},
       {"fields.m.map.storage-layout", "shredded"},
   };
   fixture *f = *state;
