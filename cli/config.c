@@ -4,16 +4,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_LINE 8192
-
-typedef struct config {
-  const char *path;
-  char *warehouse, *metastore; /* owned */
-} config;
 
 static tarn_status fail(tarn_error *err, tarn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -60,74 +56,99 @@ static char *take_value(char *text) {
   return text + 1;
 }
 
-static tarn_status take_line(config *c, char *line, int number, tarn_error *err) {
+void cli_config_reset(cli_config *config) {
+  for (size_t i = 0; i < config->n_options; i++) {
+    free((void *)(uintptr_t)config->options[i].key);
+    free((void *)(uintptr_t)config->options[i].value);
+  }
+  free(config->options);
+  free(config->warehouse);
+  memset(config, 0, sizeof(*config));
+}
+
+static tarn_status add_option(cli_config *c, const char *key, const char *value, tarn_error *err) {
+  tarn_option *options = realloc(c->options, (c->n_options + 1) * sizeof(*options));
+  char *own_key = strdup(key), *own_value = strdup(value);
+  if (options != NULL) {
+    c->options = options;
+  }
+  if (options == NULL || own_key == NULL || own_value == NULL) {
+    free(own_key);
+    free(own_value);
+    return fail(err, TARN_E_NOMEM, "out of memory");
+  }
+  c->options[c->n_options++] = (tarn_option){own_key, own_value};
+  return TARN_OK;
+}
+
+/* The last value of a key; NULL: there is none. */
+static const char *find_option(const cli_config *c, const char *key) {
+  for (size_t i = c->n_options; i > 0; i--) {
+    if (strcmp(c->options[i - 1].key, key) == 0) {
+      return c->options[i - 1].value;
+    }
+  }
+  return NULL;
+}
+
+static tarn_status take_line(cli_config *c, const char *path, char *line, int number,
+                             tarn_error *err) {
   bool is_nested = *line == ' ' || *line == '\t';
-  char *text = trim(line), *colon, *value, **to, *copy;
+  char *text = trim(line), *colon, *value;
   if (*text == '\0' || *text == '#' || strcmp(text, "---") == 0) {
     return TARN_OK;
   }
   colon = strchr(text, ':');
   if (is_nested || colon == NULL || (colon[1] != '\0' && colon[1] != ' ' && colon[1] != '\t')) {
-    return fail(err, TARN_E_INVALID, "%s: line %d: expected 'key: value'", c->path, number);
+    return fail(err, TARN_E_INVALID, "%s: line %d: expected 'key: value'", path, number);
   }
   *colon = '\0';
   value = take_value(trim(colon + 1));
   if (value == NULL) {
-    return fail(err, TARN_E_INVALID, "%s: line %d: a quote is not closed", c->path, number);
+    return fail(err, TARN_E_INVALID, "%s: line %d: a quote is not closed", path, number);
   }
-  text = trim(text);
-  to = strcmp(text, "warehouse") == 0   ? &c->warehouse
-       : strcmp(text, "metastore") == 0 ? &c->metastore
-                                        : NULL;
-  if (to == NULL) {
-    return TARN_OK;
-  }
-  copy = strdup(value);
-  if (copy == NULL) {
-    return fail(err, TARN_E_NOMEM, "out of memory");
-  }
-  free(*to);
-  *to = copy;
-  return TARN_OK;
+  return add_option(c, trim(text), value, err);
 }
 
-static tarn_status read_lines(config *c, FILE *file, tarn_error *err) {
+static tarn_status read_lines(cli_config *c, const char *path, FILE *file, tarn_error *err) {
   char line[MAX_LINE];
   for (int number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
     tarn_status st;
     if (strlen(line) == sizeof(line) - 1) {
-      return fail(err, TARN_E_INVALID, "%s: line %d is too long", c->path, number);
+      return fail(err, TARN_E_INVALID, "%s: line %d is too long", path, number);
     }
-    st = take_line(c, line, number, err);
+    st = take_line(c, path, line, number, err);
     if (st != TARN_OK) {
       return st;
     }
   }
-  return ferror(file) ? fail(err, TARN_E_IO, "%s: %s", c->path, strerror(errno)) : TARN_OK;
+  return ferror(file) ? fail(err, TARN_E_IO, "%s: %s", path, strerror(errno)) : TARN_OK;
 }
 
-tarn_status cli_config_warehouse(const char *path, char **out, tarn_error *err) {
-  config c = {path, NULL, NULL};
+tarn_status cli_config_read(const char *path, cli_config *out, tarn_error *err) {
   FILE *file = fopen(path, "r");
+  const char *warehouse, *metastore;
   tarn_status st;
-  *out = NULL;
+  memset(out, 0, sizeof(*out));
   if (file == NULL) {
     return fail(err, errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO, "configuration file %s: %s",
                 path, strerror(errno));
   }
-  st = read_lines(&c, file, err);
+  st = read_lines(out, path, file, err);
   (void)fclose(file);
-  if (st == TARN_OK && c.metastore != NULL && strcmp(c.metastore, "filesystem") != 0) {
-    st = fail(err, TARN_E_UNSUPPORTED,
-              "%s: metastore '%s' is not in this release; expected filesystem", path, c.metastore);
-  } else if (st == TARN_OK && (c.warehouse == NULL || *c.warehouse == '\0')) {
-    st = fail(err, TARN_E_INVALID, "%s names no warehouse: expected a line 'warehouse: DIR'", path);
+  if (st != TARN_OK) {
+    return st;
   }
-  if (st == TARN_OK) {
-    *out = c.warehouse;
-    c.warehouse = NULL;
+  metastore = find_option(out, "metastore");
+  warehouse = find_option(out, "warehouse");
+  if (metastore != NULL && strcmp(metastore, "filesystem") != 0) {
+    return fail(err, TARN_E_UNSUPPORTED,
+                "%s: metastore '%s' is not in this release; expected filesystem", path, metastore);
   }
-  free(c.warehouse);
-  free(c.metastore);
-  return st;
+  if (warehouse == NULL || *warehouse == '\0') {
+    return fail(err, TARN_E_INVALID, "%s names no warehouse: expected a line 'warehouse: DIR'",
+                path);
+  }
+  out->warehouse = strdup(warehouse);
+  return out->warehouse != NULL ? TARN_OK : fail(err, TARN_E_NOMEM, "out of memory");
 }

@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "signals.h"
 
 #define MAX_THREADS 256
@@ -140,7 +139,7 @@ void cli_session_stop(cli_session *s) {
   tarn_cancel_free(s->cancel);
   tarn_env_free(s->env);
   cli_output_reset(&s->output);
-  free(s->warehouse);
+  cli_config_reset(&s->config);
 }
 
 /* ------------------------------------------------------------------ endings */
@@ -204,8 +203,8 @@ static tarn_status find_warehouse(cli_session *s, tarn_error *err) {
     given = getenv("TARN_WAREHOUSE");
   }
   if (given != NULL && *given != '\0') {
-    s->warehouse = strdup(given);
-    return s->warehouse != NULL ? TARN_OK : cli_no_memory(err);
+    s->config.warehouse = strdup(given);
+    return s->config.warehouse != NULL ? TARN_OK : cli_no_memory(err);
   }
   if (config == NULL && access(default_config, F_OK) == 0) {
     config = default_config;
@@ -215,18 +214,21 @@ static tarn_status find_warehouse(cli_session *s, tarn_error *err) {
                      "no warehouse: give --warehouse DIR, set TARN_WAREHOUSE, write a "
                      "paimon.yaml, or name the table by the path of its folder");
   }
-  return cli_config_warehouse(config, &s->warehouse, err);
+  return cli_config_read(config, &s->config, err);
 }
 
 tarn_status cli_session_catalog(cli_session *s, tarn_catalog **out, tarn_error *err) {
   tarn_status st = TARN_OK;
   *out = NULL;
   if (s->catalog == NULL) {
-    if (s->warehouse == NULL) {
+    if (s->config.warehouse == NULL) {
       st = find_warehouse(s, err);
     }
     if (st == TARN_OK) {
-      st = tarn_catalog_open(s->env, s->warehouse, &s->catalog, err);
+      st = s->config.n_options > 0
+               ? tarn_catalog_open_options(s->env, s->config.options, s->config.n_options,
+                                           &s->catalog, err)
+               : tarn_catalog_open(s->env, s->config.warehouse, &s->catalog, err);
     }
   }
   *out = s->catalog;

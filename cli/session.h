@@ -6,6 +6,7 @@
 #define CLI_SESSION_H
 
 #include "args.h"
+#include "config.h"
 #include "output.h"
 #include "progress.h"
 #include "report.h"
@@ -23,7 +24,7 @@ struct cli_session {
   tarn_env *env;
   tarn_cancel *cancel;
   tarn_catalog *catalog; /* NULL until it is needed */
-  char *warehouse;       /* owned; NULL until then */
+  cli_config config;     /* its warehouse is NULL until then */
 };
 
 /* Settings from the arguments; makes the environment. Errors: TARN_E_INVALID: usage. */

@@ -49,7 +49,7 @@ int cli_run_get_database(cli_session *s) {
   cli_text_puts(&facts, "{\"name\":");
   cli_text_json(&facts, name, strlen(name));
   cli_text_puts(&facts, ",\"warehouse\":");
-  cli_text_json(&facts, s->warehouse, strlen(s->warehouse));
+  cli_text_json(&facts, s->config.warehouse, strlen(s->config.warehouse));
   cli_text_puts(&facts, ",\"tables\":[");
   for (size_t i = 0; i < tables.count; i++) {
     cli_text_puts(&facts, i > 0 ? "," : "");

@@ -148,7 +148,9 @@ const cli_verb cli_verbs[] = {
     {"inspect", NULL, "FILE", 1, 1, CLI_VALUE_FILE, CLI_BIT(OPT_ROWS) | CLI_BIT(OPT_LIMIT),
      CLI_SINCE_READ, "Show what a file of a table is and holds",
      "Parquet (footer, schema, row groups, encodings, statistics), Avro, manifest lists, "
-     "manifests, deletion vectors, snapshots, schemas. --rows prints rows of Parquet and Avro.",
+     "manifests, BLOBs, deletion vectors, hash and file indexes, snapshots, tags, changelogs, "
+     "schemas, consumers, statistics, hints. --rows prints rows of Parquet, Avro, BLOBs, deletion "
+     "vectors and hash indexes.",
      cli_run_inspect, NULL},
     {"help", NULL, "[NOUN [VERB]]", 0, 2, CLI_VALUE_NONE, CLI_BIT(OPT_MAN), CLI_SINCE_READ,
      "Help about the program, a noun or a verb; 'tarn help options' lists table options", NULL,

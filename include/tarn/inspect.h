@@ -11,12 +11,15 @@ extern "C" {
 
 /* What a file is and holds, as one JSON object: Parquet (footer, schema, row groups, encodings,
  * statistics), Avro (schema, codec, blocks), manifest list, manifest, index manifest (told by the
- * records' fields), deletion vectors (container files), snapshot and schema files.
- * out: tarn_string_free(). Errors: TARN_E_NOT_FOUND, TARN_E_CORRUPT, TARN_E_UNSUPPORTED (by name),
- * TARN_E_IO. */
+ * records' fields), files of BLOBs, deletion vectors (container files), hash indexes, file indexes,
+ * snapshots, tags, changelogs, schemas, consumers, statistics and other JSON, hints. A file of
+ * metadata that is not as it should be has a member "fault".
+ * out: tarn_string_free(). Errors: TARN_E_NOT_FOUND, TARN_E_CORRUPT, TARN_E_UNSUPPORTED (what it
+ * is, or that it is none of these), TARN_E_IO. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect(tarn_env *env, const char *path, tarn_string *out,
                                                   tarn_error *err);
-/* Its rows (Parquet, Avro) with the columns the file itself names. */
+/* Its rows with the columns the file itself names: Parquet, Avro (manifests, too), BLOBs; deletion
+ * vectors ("vector": its offset in the file, "position") and hash indexes ("hash"). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect_rows(tarn_env *env, const char *path,
                                                        int64_t limit, struct ArrowArrayStream *out,
                                                        tarn_error *err);

@@ -32,17 +32,18 @@ typedef struct tn_system {
 } tn_system;
 
 /* A system table of a data table (retained, with its dynamic options applied and travelled).
- * `name` is lower case. dynamic: the dynamic options, some of which a system table refuses.
+ * dynamic: the dynamic options, some of which a system table refuses.
  * Errors: NOT_FOUND, UNSUPPORTED (one that Paimon has and this release lacks; an option by name),
  * INVALID (row tracking of a table that has none). */
 TN_CHECKED tarn_status tn_system_open(tn_table *table, const char *name, const tn_option *dynamic,
                                       int32_t n_dynamic, tn_system **out, tarn_error *err);
-/* A table of the database sys. The catalog may be freed before. Errors: NOT_FOUND. */
+/* A table of the database sys, its name in letters of any case. The catalog may be freed before.
+ * Errors: NOT_FOUND. */
 TN_CHECKED tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name,
                                              tn_system **out, tarn_error *err);
 void tn_system_free(tn_system *system); /* accepts NULL */
 
-/* The names of the tables of sys, in the arena. */
+/* The names of the tables of sys, sorted, in the arena. */
 TN_CHECKED tarn_status tn_system_global_names(const tn_catalog *catalog, tn_arena *arena,
                                               const char ***names, int32_t *n_names,
                                               tarn_error *err);

@@ -91,8 +91,24 @@ static tarn_status fields_json(const tn_schema *schema, tn_buf *out, tarn_error 
   return tn_buf_text(out, "]", err);
 }
 
-static tarn_status add_schema(const tn_table *table, tn_system_rows *rows, const tn_schema *schema,
-                              tn_buf *text, tarn_error *err) {
+/* The options of a schema as JSON, in the order of the map that Java keeps them in. */
+static tarn_status options_json(tn_arena *scratch, const tn_schema *schema, tn_buf *out,
+                                tarn_error *err) {
+  tn_option *sorted = tn_arena_calloc(scratch, (size_t)schema->n_options + 1, sizeof(*sorted));
+  int32_t *order;
+  if (sorted == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_system_java_order(scratch, schema->options, schema->n_options, &order, err));
+  for (int32_t i = 0; i < schema->n_options; i++) {
+    sorted[i] = schema->options[order[i]];
+  }
+  return tn_options_to_json(sorted, schema->n_options, out, err);
+}
+
+static tarn_status add_schema(tn_system_scan *scan, const tn_schema *schema, tn_buf *text,
+                              tarn_error *err) {
+  tn_system_rows *rows = &scan->rows;
   TN_TRY(tn_system_rows_add(rows, err));
   tn_system_rows_int(rows, 0, schema->id);
   text->len = 0;
@@ -105,16 +121,15 @@ static tarn_status add_schema(const tn_table *table, tn_system_rows *rows, const
   TN_TRY(tn_json_quote_list(text, schema->primary_keys, schema->n_primary_keys, err));
   TN_TRY(tn_system_rows_slice(rows, 3, tn_buf_slice(text), err));
   text->len = 0;
-  TN_TRY(tn_options_to_json(schema->options, schema->n_options, text, err));
+  TN_TRY(options_json(&scan->scratch, schema, text, err));
   TN_TRY(tn_system_rows_slice(rows, 4, tn_buf_slice(text), err));
   TN_TRY(tn_system_rows_text(rows, 5, schema->comment, err));
-  tn_system_rows_int(rows, 6, tn_system_local_ms(table->env, schema->time_ms));
+  tn_system_rows_int(rows, 6, tn_system_local_ms(scan->env, schema->time_ms));
   return TARN_OK;
 }
 
 static tarn_status schema_rows(tn_system_scan *scan, tarn_error *err) {
   tn_table *table = scan->table;
-  tn_system_rows *rows = &scan->rows;
   tn_arena *scratch = &scan->scratch;
   int64_t *ids;
   int32_t n_ids;
@@ -126,7 +141,7 @@ static tarn_status schema_rows(tn_system_scan *scan, tarn_error *err) {
     tn_schema *schema = NULL;
     st = tn_schema_load(table->env, table->storage, table->branch_path, ids[i], &schema, err);
     if (st == TARN_OK) {
-      st = add_schema(table, rows, schema, &text, err);
+      st = add_schema(scan, schema, &text, err);
     }
     tn_schema_release(schema);
   }
@@ -152,12 +167,16 @@ static tarn_status load_latest(tn_system_scan *scan, tn_schema **out, tarn_error
 static tarn_status option_rows(tn_system_scan *scan, tarn_error *err) {
   tn_system_rows *rows = &scan->rows;
   tn_schema *schema = NULL;
+  int32_t *order;
   tarn_status st = TARN_OK;
   TN_TRY(load_latest(scan, &schema, err));
+  TN_TRY_TO(done,
+            tn_system_java_order(&scan->scratch, schema->options, schema->n_options, &order, err));
   for (int32_t i = 0; i < schema->n_options; i++) {
+    const tn_option *option = &schema->options[order[i]];
     TN_TRY_TO(done, tn_system_rows_add(rows, err));
-    TN_TRY_TO(done, tn_system_rows_text(rows, 0, schema->options[i].key, err));
-    TN_TRY_TO(done, tn_system_rows_text(rows, 1, schema->options[i].value, err));
+    TN_TRY_TO(done, tn_system_rows_text(rows, 0, option->key, err));
+    TN_TRY_TO(done, tn_system_rows_text(rows, 1, option->value, err));
   }
 done:
   tn_schema_release(schema);

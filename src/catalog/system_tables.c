@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "base/nearest.h"
 #include "catalog/system_kinds.h"
@@ -35,10 +36,10 @@ static const tn_system_kind *const kinds[] = {
 };
 
 static const tn_system_kind *const global_kinds[] = {
-    &tn_system_tables,
-    &tn_system_all_partitions,
     &tn_system_all_table_options,
     &tn_system_catalog_options,
+    &tn_system_all_partitions,
+    &tn_system_tables,
 };
 
 /* Tables that only Paimon after 2.0 has. */
@@ -49,7 +50,7 @@ static const char *const newer[] = {"file_indexes"};
 static const tn_system_kind *find_kind(const tn_system_kind *const *list, size_t n,
                                        const char *name) {
   for (size_t i = 0; i < n; i++) {
-    if (strcmp(list[i]->name, name) == 0) {
+    if (tn_slice_is_nocase(tn_slice_text(name), list[i]->name)) {
       return list[i];
     }
   }
@@ -146,7 +147,7 @@ tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name, t
   st = tn_catalog_open(catalog->env, NULL, catalog->options, catalog->n_options, &system->catalog,
                        err);
   if (st == TARN_OK) {
-    system->full_name = tn_arena_printf(&system->arena, TN_SYSTEM_DATABASE ".%s", name);
+    system->full_name = tn_arena_printf(&system->arena, TN_SYSTEM_DATABASE ".%s", system->name);
     st = system->full_name != NULL ? TARN_OK : tn_oom(err);
   }
   if (st != TARN_OK) {

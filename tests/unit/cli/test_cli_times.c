@@ -64,15 +64,15 @@ static void as_of__refuses_what_is_no_time(void **state) {
   }
 }
 
-/* Write the text as a file and read the warehouse out of it. */
-static tarn_status read_config(const char *text, char **warehouse, tarn_error *err) {
+/* Write the text as a file and read it. */
+static tarn_status read_config(const char *text, cli_config *config, tarn_error *err) {
   char path[] = "/tmp/test_cli_config_XXXXXX";
   int fd = mkstemp(path);
   tarn_status st;
   assert_true(fd >= 0);
   assert_int_equal(write(fd, text, strlen(text)), strlen(text));
   close(fd);
-  st = cli_config_warehouse(path, warehouse, err);
+  st = cli_config_read(path, config, err);
   unlink(path);
   return st;
 }
@@ -88,12 +88,25 @@ static void config__names_the_warehouse(void **state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    char *warehouse;
+    cli_config config;
     tarn_error err;
-    assert_works(read_config(cases[i].text, &warehouse, &err), err);
-    assert_string_equal(warehouse, cases[i].warehouse);
-    free(warehouse);
+    assert_works(read_config(cases[i].text, &config, &err), err);
+    assert_string_equal(config.warehouse, cases[i].warehouse);
+    cli_config_reset(&config);
   }
+}
+
+static void config__keeps_every_option_in_order(void **state) {
+  cli_config config;
+  tarn_error err;
+  (void)state;
+  assert_works(read_config("b: 1\nwarehouse: /w\na: x y\nb: 2\n", &config, &err), err);
+  assert_int_equal(config.n_options, 4);
+  assert_string_equal(config.options[0].key, "b");
+  assert_string_equal(config.options[2].value, "x y");
+  assert_string_equal(config.options[3].value, "2");
+  cli_config_reset(&config);
+  assert_null(config.options);
 }
 
 static void config__tells_what_is_wrong(void **state) {
@@ -109,16 +122,16 @@ static void config__tells_what_is_wrong(void **state) {
       {"s3:\n  key: x\n", TARN_E_INVALID, "line 2"},
       {"warehouse: \"open\n", TARN_E_INVALID, "quote"},
   };
-  char *warehouse;
+  cli_config config;
   tarn_error err;
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    assert_int_equal(read_config(cases[i].text, &warehouse, &err), cases[i].status);
+    assert_int_equal(read_config(cases[i].text, &config, &err), cases[i].status);
     assert_contains(err.message, cases[i].part);
-    assert_null(warehouse);
+    assert_null(config.warehouse);
+    cli_config_reset(&config);
   }
-  assert_int_equal(cli_config_warehouse("/nowhere/paimon.yaml", &warehouse, &err),
-                   TARN_E_NOT_FOUND);
+  assert_int_equal(cli_config_read("/nowhere/paimon.yaml", &config, &err), TARN_E_NOT_FOUND);
   assert_contains(err.message, "/nowhere/paimon.yaml");
 }
 
@@ -127,6 +140,7 @@ int main(void) {
       cmocka_unit_test(as_of__local_times_and_instants),
       cmocka_unit_test(as_of__refuses_what_is_no_time),
       cmocka_unit_test(config__names_the_warehouse),
+      cmocka_unit_test(config__keeps_every_option_in_order),
       cmocka_unit_test(config__tells_what_is_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
