@@ -4,6 +4,7 @@
 
 #include "catalog/system.h"
 #include "column/arrow.h"
+#include "datafile/row_tracking.h"
 #include "format/format.h"
 #include "read/read.h"
 #include "tarn/tarn.h"
@@ -22,6 +23,9 @@ struct tarn_table {
 void tn_api_table_release(tarn_table *table);
 /* The columns a user sees. */
 const tn_field *tn_api_table_fields(const tarn_table *table, int32_t *n_fields);
+/* Those that may be asked for by name: behind them, what row tracking tells of rows. May lie in the
+ * arena. NULL: out of memory. */
+const tn_field *tn_api_named_fields(const tarn_table *table, tn_arena *arena, int32_t *n_fields);
 
 /* Where an output column comes from: a column that is read, and steps into its ROWs. */
 typedef struct tn_api_source {

@@ -45,7 +45,10 @@ typedef struct parse_request {
 static tarn_status build_parsed(void *ctx, tarn_predicate *p, tarn_error *err) {
   parse_request *r = ctx;
   int32_t n_fields;
-  const tn_field *fields = tn_api_table_fields(r->table, &n_fields);
+  const tn_field *fields = tn_api_named_fields(r->table, &p->arena, &n_fields);
+  if (fields == NULL) {
+    return tn_oom(err);
+  }
   return tn_pred_parse(&p->arena, fields, n_fields, p->env->zone, tn_slice_text(r->text), &p->root,
                        r->position, err);
 }
@@ -102,7 +105,10 @@ static tarn_status literal_datum(tarn_predicate *p, const tn_type *type,
 static tarn_status find_column(leaf_request *r, tarn_predicate *p, tn_pred_column *out,
                                tarn_error *err) {
   int32_t n_fields;
-  const tn_field *fields = tn_api_table_fields(r->table, &n_fields);
+  const tn_field *fields = tn_api_named_fields(r->table, &p->arena, &n_fields);
+  if (fields == NULL) {
+    return tn_oom(err);
+  }
   return tn_pred_column_find(&p->arena, fields, n_fields, tn_slice_text(r->column), out, err);
 }
 

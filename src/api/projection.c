@@ -78,16 +78,18 @@ static tn_field shown_field(const tn_field *fields, const int32_t *path, int32_t
 
 tarn_status tn_api_resolve_columns(tarn_scan *scan, const char *const *columns, size_t n_columns,
                                    const char *row_kind_name, tarn_error *err) {
-  int32_t n_fields;
-  const tn_field *fields = tn_api_table_fields(scan->table, &n_fields);
-  size_t n = columns != NULL ? n_columns : (size_t)n_fields;
+  int32_t n_own, n_fields;
+  const tn_field *own = tn_api_table_fields(scan->table, &n_own);
+  const tn_field *fields = tn_api_named_fields(scan->table, &scan->arena, &n_fields);
+  size_t n = columns != NULL ? n_columns : (size_t)n_own;
   size_t n_out = n + (scan->with_row_kind ? 1 : 0);
   tn_field *out = tn_arena_calloc(&scan->arena, n_out, sizeof(*out));
   tn_field *read = tn_arena_calloc(&scan->arena, n, sizeof(*read));
-  int32_t *read_of = tn_arena_alloc(&scan->arena, (size_t)n_fields * sizeof(*read_of));
+  int32_t *read_of =
+      tn_arena_alloc(&scan->arena, ((size_t)n_own + TN_N_ROW_TRACKING_FIELDS) * sizeof(*read_of));
   size_t at = 0;
   scan->sources = tn_arena_calloc(&scan->arena, n_out, sizeof(*scan->sources));
-  if (out == NULL || read == NULL || read_of == NULL || scan->sources == NULL) {
+  if (fields == NULL || out == NULL || read == NULL || read_of == NULL || scan->sources == NULL) {
     return tn_oom(err);
   }
   memset(read_of, 0xFF, (size_t)n_fields * sizeof(*read_of));
@@ -105,7 +107,7 @@ tarn_status tn_api_resolve_columns(tarn_scan *scan, const char *const *columns, 
     scan->sources[at++].column = -1;
   }
   for (size_t i = 0; i < n; i++, at++) {
-    const char *name = columns != NULL ? columns[i] : fields[i].name;
+    const char *name = columns != NULL ? columns[i] : own[i].name;
     int32_t path[MAX_PATH], n_path;
     TN_TRY(find_path(fields, n_fields, name, path, &n_path, err));
     out[at] = shown_field(fields, path, n_path, tn_arena_strdup(&scan->arena, name));

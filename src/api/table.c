@@ -134,6 +134,22 @@ const tn_field *tn_api_table_fields(const tarn_table *table, int32_t *n_fields) 
   return table->table->schema->fields;
 }
 
+const tn_field *tn_api_named_fields(const tarn_table *table, tn_arena *arena, int32_t *n_fields) {
+  const tn_field *fields = tn_api_table_fields(table, n_fields);
+  size_t n = (size_t)*n_fields;
+  tn_field *more;
+  if (table->system != NULL || !table->table->facts.row_tracking) {
+    return fields;
+  }
+  more = tn_arena_alloc(arena, (n + TN_N_ROW_TRACKING_FIELDS) * sizeof(*more));
+  if (more != NULL) {
+    memcpy(more, fields, n * sizeof(*more));
+    memcpy(more + n, tn_row_tracking_fields, sizeof(tn_row_tracking_fields));
+    *n_fields += TN_N_ROW_TRACKING_FIELDS;
+  }
+  return more;
+}
+
 tarn_status tarn_table_schema(tarn_table *table, struct ArrowSchema *out, tarn_error *err) {
   static const tn_arrow_options standard = {false};
   int32_t n_fields;
