@@ -17,8 +17,8 @@
  */
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "model/file_meta.h"
 #include "plan/fallback.h"
-#include "plan/file_meta.h"
 #include "plan/plan_internal.h"
 
 #define MAGIC (-2394839472490812314LL)

@@ -2,7 +2,7 @@
  *
  * One table of fields drives both directions. Nested rows and arrays are pieces of the row.
  */
-#include "plan/file_meta.h"
+#include "model/file_meta.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
-/* file_meta.h - DataFileMeta as the binary row that splits carry.
+/* file_meta.h - DataFileMeta as the binary row that splits and commit messages carry.
  *
  * Rule: org.apache.paimon.io.DataFileMetaSerializer and its predecessors. Spec: wire, 2.
  */
-#ifndef TN_PLAN_FILE_META_H
-#define TN_PLAN_FILE_META_H
+#ifndef TN_MODEL_FILE_META_H
+#define TN_MODEL_FILE_META_H
 
 #include "model/manifest.h"
 
