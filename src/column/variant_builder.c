@@ -248,6 +248,11 @@ tarn_status tn_variant_add_item(tn_variant_builder *b, const tn_variant_open_gro
   return add_entry(b, g, 0, err);
 }
 
+/* NULL as long as no group had any. */
+static tn_variant_entry *entries_of(const tn_variant_builder *b, const tn_variant_open_group *g) {
+  return b->entries != NULL ? b->entries + g->first : NULL;
+}
+
 /* Bytes of a number. */
 static size_t number_size(size_t v) {
   return v <= 0xff ? 1 : v <= 0xffff ? 2 : v <= 0xffffff ? 3 : 4;
@@ -263,7 +268,7 @@ static uint8_t *store_number(uint8_t *at, size_t v, size_t size) {
 /* The header in front of the values; the group's entries are done with. */
 static tarn_status close_group(tn_variant_builder *b, const tn_variant_open_group *g,
                                bool is_object, size_t max_id, tarn_error *err) {
-  const tn_variant_entry *entries = b->entries + g->first;
+  const tn_variant_entry *entries = entries_of(b, g);
   size_t n = b->n_entries - g->first, n_data = b->value.len - g->start;
   size_t id_size = is_object ? number_size(max_id) : 0, offset_size = number_size(n_data);
   bool is_large = n > 0xff;
@@ -324,7 +329,7 @@ static void sort_fields(const tn_variant_builder *b, tn_variant_entry *e, size_t
 
 tarn_status tn_variant_close_object(tn_variant_builder *b, const tn_variant_open_group *g,
                                     tarn_error *err) {
-  tn_variant_entry *e = b->entries + g->first;
+  tn_variant_entry *e = entries_of(b, g);
   size_t n = b->n_entries - g->first, max_id = 0;
   sort_fields(b, e, n);
   for (size_t i = 0; i < n; i++) {
