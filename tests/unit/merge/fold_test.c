@@ -55,7 +55,28 @@ static tn_fold_spec spec_of(const fold_case *c, const tn_field *field) {
                         .count_limit = c->count_limit > 0 ? c->count_limit : INT32_MAX,
                         .nested_keys = (int32_t *)(uintptr_t)c->nested_keys,
                         .n_nested_keys = c->n_nested_keys,
-                        .time_field = c->time_field};
+                        .time_field = c->time_field,
+                        .delimiter = tn_slice_text(c->delimiter != NULL ? c->delimiter : ",")};
+}
+
+/* The column that a function makes of the steps, whichever way it does. */
+static tarn_status run_function(const tn_fold_input *in, const tn_fold_steps *steps, tn_vec *out,
+                                tarn_error *err) {
+  const tn_fold_function *f = in->spec->function;
+  const tn_type *type = &in->spec->field->type;
+  const tn_vec *sources[3] = {in->sources[0], in->sources[1], NULL};
+  tn_row_ref refs[MAX_STEPS];
+  tn_vec nulls = {0};
+  tarn_status st;
+  if (f->pick == NULL) {
+    return f->fold(in, steps, out, err);
+  }
+  TN_TRY(f->pick(in, steps, refs, err));
+  TN_TRY(tn_vec_init_nulls(in->env, type, 1, true, &nulls, err));
+  sources[2] = &nulls;
+  st = tn_vec_gather(in->env, type, sources, 3, refs, steps->n_groups, out, err);
+  tn_vec_reset(in->env, &nulls);
+  return st;
 }
 
 tarn_status fold_text(tarn_env *env, tn_arena *arena, const fold_case *c, char encoding,
@@ -78,7 +99,7 @@ tarn_status fold_text(tarn_env *env, tn_arena *arena, const fold_case *c, char e
   } else {
     TN_TRY_TO(done, encode_vec(env, &flat, encoding, &odd, err));
   }
-  TN_TRY_TO(done, c->function->fold(&in, &p->steps, &out, err));
+  TN_TRY_TO(done, run_function(&in, &p->steps, &out, err));
   TN_TRY_TO(done, tn_vec_validate(&out, err));
   if (text != NULL) {
     *text = vec_text(&out);

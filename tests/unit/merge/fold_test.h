@@ -17,11 +17,12 @@ typedef struct fold_case {
   bool ignores_retract, is_distinct;
   int32_t count_limit; /* 0: none */
   int32_t nested_keys[4], n_nested_keys;
-  int32_t time_field; /* -1: the last; 0 is the first */
+  int32_t time_field;    /* -1: the last; 0 is the first */
+  const char *delimiter; /* NULL: a comma */
 } fold_case;
 
 /* Fold the rows, given as sources in every encoding that nested and binary columns have; the status
- * and err are those of fold(). *text (may be NULL) is freed with free(). */
+ * and err are those of fold() or pick(). *text (may be NULL) is freed with free(). */
 tarn_status fold_text(tarn_env *env, tn_arena *arena, const fold_case *c, char encoding,
                       char **text, tarn_error *err);
 void assert_folded(const fold_case *c);
