@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "support/torture.h"
+
 void rt_begin_in(read_test *t, tarn_env *env) {
   memset(t, 0, sizeof(*t));
   tm_begin_in(&t->tm, env);
@@ -147,5 +149,58 @@ void rt_assert_fails(read_test *t, tarn_status status, const char *text) {
   assert_int_equal(rt_read(t, &err), status);
   if (strstr(err.message, text) == NULL) {
     fail_msg("\"%s\" lacks \"%s\"", err.message, text);
+  }
+}
+
+/* ------------------------------------------------------------------ allocations */
+
+static tarn_status count_rows(read_test *t, int64_t *n_rows, tarn_error *err) {
+  tn_read *read = NULL;
+  tarn_status st = tn_read_create(t->tm.env, &t->o, t->split_ptrs, t->n_splits, &read, err);
+  bool is_end = false;
+  *n_rows = 0;
+  while (st == TARN_OK && !is_end) {
+    tn_batch batch;
+    st = tn_read_next(read, &batch, err);
+    *n_rows += batch.n_rows;
+    is_end = batch.n_rows == 0;
+    tn_batch_reset(t->tm.env, &batch);
+  }
+  tn_read_free(read);
+  return st;
+}
+
+int64_t rt_fail_each_allocation(void (*make)(read_test *t, tarn_env *env), int64_t expected) {
+  for (int64_t n = 1;; n++) {
+    tn_test_alloc alloc;
+    tarn_allocator hooks;
+    tarn_env_options options = TARN_ENV_OPTIONS_INIT;
+    tarn_env *env;
+    read_test t;
+    tarn_error error = {0};
+    int64_t n_rows, calls;
+    tarn_status st;
+    tn_test_alloc_init(&alloc);
+    hooks = tn_test_alloc_hooks(&alloc);
+    options.allocator = &hooks;
+    OK(tarn_env_create(&options, &env, err));
+    make(&t, env);
+    atomic_store(&alloc.calls, 0);
+    atomic_store(&alloc.fail_at, n);
+    st = count_rows(&t, &n_rows, &error);
+    calls = atomic_load(&alloc.calls);
+    atomic_store(&alloc.fail_at, 0);
+    if (!(st == TARN_OK && n_rows == expected) && !(st == TARN_E_NOMEM && calls >= n)) {
+      fail_msg("allocation %lld of %lld failed: %s %s, %lld rows", (long long)n, (long long)calls,
+               tarn_status_name(st), error.message, (long long)n_rows);
+    }
+    rt_end(&t);
+    if (atomic_load(&alloc.live_blocks) != 0) {
+      fail_msg("allocation %lld of %lld failed: %lld blocks leaked", (long long)n, (long long)calls,
+               (long long)atomic_load(&alloc.live_blocks));
+    }
+    if (calls < n) {
+      return n;
+    }
   }
 }

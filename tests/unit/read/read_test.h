@@ -44,4 +44,8 @@ tarn_status rt_read(read_test *t, tarn_error *err); /* into t->text */
 void rt_assert(read_test *t, const char *expected);
 void rt_assert_fails(read_test *t, tarn_status status, const char *text);
 
+/* Fail each allocation of reading what `make` sets up (rt_begin_in and so on) in turn: it must give
+ * NOMEM, or all rows, and leave nothing behind. Returns the number of runs. */
+int64_t rt_fail_each_allocation(void (*make)(read_test *t, tarn_env *env), int64_t n_rows);
+
 #endif
