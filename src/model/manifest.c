@@ -2,10 +2,9 @@
 #include "model/manifest.h"
 
 #include "base/bytes.h"
+#include "model/manifest_write.h"
 
 #define MAX_MANIFEST_BYTES ((size_t)1 << 30)
-#define MANIFEST_VERSION 2
-#define INDEX_MANIFEST_VERSION 1
 
 /* ------------------------------------------------------------------ tables of fields */
 
@@ -77,6 +76,15 @@ static const tn_record_field range_fields[] = {
     NULLABLE(tn_dv_range, LONG, "_CARDINALITY", cardinality, has_cardinality),
 };
 
+static const tn_record_field global_index_fields[] = {
+    REQUIRED(tn_global_index, LONG, "_ROW_RANGE_START", first_row_id),
+    REQUIRED(tn_global_index, LONG, "_ROW_RANGE_END", last_row_id),
+    REQUIRED(tn_global_index, INT, "_INDEX_FIELD_ID", field_id),
+    NULLABLE(tn_global_index, INTS, "_EXTRA_FIELD_IDS", extra_field_ids, has_extra_field_ids),
+    NULLABLE(tn_global_index, BYTES, "_INDEX_META", index_meta, has_index_meta),
+    NULLABLE(tn_global_index, BYTES, "_SOURCE_META", source_meta, has_source_meta),
+};
+
 static const tn_record_field index_fields[] = {
     REQUIRED(tn_index_entry, INT, "_VERSION", version),
     REQUIRED(tn_index_entry, INT, "_KIND", kind),
@@ -90,7 +98,23 @@ static const tn_record_field index_fields[] = {
      offsetof(tn_index_entry, has_dv_ranges), range_fields, TN_COUNT(range_fields),
      sizeof(tn_dv_range)},
     NULLABLE(tn_index_entry, TEXT, "_EXTERNAL_PATH", external_path, has_external_path),
+    {"_GLOBAL_INDEX", TN_RECORD_STRUCT, offsetof(tn_index_entry, global_index),
+     offsetof(tn_index_entry, has_global_index), global_index_fields, TN_COUNT(global_index_fields),
+     0},
 };
+
+const tn_record_field *tn_manifest_fields(tn_manifest_kind kind, int32_t *n_fields) {
+  static const struct {
+    const tn_record_field *fields;
+    int32_t n;
+  } tables[] = {
+      [TN_MANIFEST_LIST] = {list_fields, TN_COUNT(list_fields)},
+      [TN_MANIFEST] = {entry_fields, TN_COUNT(entry_fields)},
+      [TN_INDEX_MANIFEST] = {index_fields, TN_COUNT(index_fields)},
+  };
+  *n_fields = tables[kind].n;
+  return tables[kind].fields;
+}
 
 /* ------------------------------------------------------------------ checking records */
 
@@ -134,14 +158,14 @@ static tarn_status name_fault(const handoff *h, tarn_status st, tn_slice file_na
 static tarn_status on_file(void *ctx, const void *record, tarn_error *err) {
   handoff *h = ctx;
   const tn_manifest_file *file = record;
-  TN_TRY(check_record(h, file->version, MANIFEST_VERSION, file->file_name, err));
+  TN_TRY(check_record(h, file->version, TN_MANIFEST_VERSION, file->file_name, err));
   return name_fault(h, h->file_sink(h->ctx, file, err), file->file_name, err);
 }
 
 static tarn_status on_entry(void *ctx, const void *record, tarn_error *err) {
   handoff *h = ctx;
   const tn_manifest_entry *entry = record;
-  TN_TRY(check_record(h, entry->version, MANIFEST_VERSION, entry->file.file_name, err));
+  TN_TRY(check_record(h, entry->version, TN_MANIFEST_VERSION, entry->file.file_name, err));
   TN_TRY(check_kind(h, entry->kind, err));
   if (entry->file.row_count < 0) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: file %.*s of %lld rows", h->path,
@@ -153,7 +177,7 @@ static tarn_status on_entry(void *ctx, const void *record, tarn_error *err) {
 static tarn_status on_index(void *ctx, const void *record, tarn_error *err) {
   handoff *h = ctx;
   const tn_index_entry *entry = record;
-  TN_TRY(check_record(h, entry->version, INDEX_MANIFEST_VERSION, entry->file_name, err));
+  TN_TRY(check_record(h, entry->version, TN_INDEX_MANIFEST_VERSION, entry->file_name, err));
   TN_TRY(check_kind(h, entry->kind, err));
   return name_fault(h, h->index_sink(h->ctx, entry, err), entry->file_name, err);
 }

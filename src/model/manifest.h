@@ -80,6 +80,16 @@ typedef struct tn_dv_range {
   bool has_cardinality;
 } tn_dv_range;
 
+/* What a file of a global index covers (GlobalIndexMeta). */
+typedef struct tn_global_index {
+  int64_t first_row_id, last_row_id; /* the last one is covered, too */
+  int32_t field_id;
+  tn_record_array extra_field_ids; /* int32_t */
+  tn_slice index_meta;             /* the index's own */
+  tn_slice source_meta;            /* of Paimon 2 */
+  bool has_extra_field_ids, has_index_meta, has_source_meta;
+} tn_global_index;
+
 /* A record of an index manifest. */
 typedef struct tn_index_entry {
   int32_t version;
@@ -93,7 +103,8 @@ typedef struct tn_index_entry {
   tn_record_array dv_ranges; /* tn_dv_range */
   bool has_dv_ranges;
   tn_slice external_path;
-  bool has_external_path;
+  tn_global_index global_index;
+  bool has_external_path, has_global_index;
 } tn_index_entry;
 
 typedef tarn_status (*tn_manifest_file_sink)(void *ctx, const tn_manifest_file *record,
