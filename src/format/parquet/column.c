@@ -86,11 +86,11 @@ static tarn_status bind_variant(binder *b, const tn_pq_node *node, const tn_type
                                 tn_pq_column *out) {
   static const char *const parts[] = {"metadata", "value"};
   static const tn_type part_type = {.root = TN_VARBINARY, .length = INT32_MAX};
-  if (tn_pq_node_is_shredded(node)) {
-    return bind_shredded(b, node, out);
-  }
   if (!tn_pq_node_is_variant(node)) {
     return mismatch(b, node, type);
+  }
+  if (tn_pq_node_is_shredded(node)) {
+    return bind_shredded(b, node, out);
   }
   out->kind = TN_PQ_COLUMN_STRUCT;
   TN_TRY(make_children(b, out, 2));

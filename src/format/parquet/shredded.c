@@ -237,6 +237,9 @@ static tarn_status plan_group(planner *p, const tn_pq_node *node, bool is_top, t
       return bad_shape(p, child, "is not binary");
     }
   }
+  if (shred->value < 0 && shred->typed < 0) {
+    return bad_shape(p, node, "has neither value nor typed_value");
+  }
   if (is_top && shred->metadata < 0) {
     return bad_shape(p, node, "has no metadata");
   }

@@ -98,7 +98,7 @@ static void format__by_the_name_of_a_file(void **state) {
       {"data-1.orc", NULL, "file format \"orc\" is not supported"},
       {"data-1.csv.gz", NULL, "file format \"csv\" is not supported"},
       {"data-1.json.ZST", NULL, "file format \"json\" is not supported"},
-      {"data-1.blob", NULL, "file format \"blob\" is not supported"},
+      {"data-1.blob", "blob", NULL},
       {"data-1.parquet2", NULL, "file format \"parquet2\" is not known"},
       {"/dir.parquet/data-1", NULL, "no extension"},
       {"x.gz", NULL, "no extension"},
