@@ -1,8 +1,7 @@
 /* evolution_reader.c - rows whose columns lie in several files side by side.
  *
- * Files whose row ids overlap are a group. Its rows are cut at the ends of files into segments; of
- * each column, each segment is in the newest file that holds the column there. Columns that lie in
- * the same files all the way share a lane (lane.h).
+ * Files whose row ids overlap are a group. Which file each column lies in, stretch by stretch, is
+ * its track (tracks.h); columns of one track share a lane (lane.h).
  *
  *   group    rows that are wanted: row ids and file statistics allow them
  *   chunk    rows of the columns that the filter tests; which of them are left
@@ -12,17 +11,14 @@
  *   G1  Lanes meet only at row ids; a value comes from the file that is newest for its column and
  *       row, whatever else is read.
  *   G2  A part of the filter skips rows of a file only if all its columns lie in that file.
- *   G3  Files of BLOBs and of VECTORs cover all rows of their group, or none.
  *
  * Rule: org.apache.paimon.operation.DataEvolutionSplitRead; spec: datafiles, 8; read, 2.
  */
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/checked.h"
-#include "base/sort.h"
-#include "plan/evolution.h"
 #include "read/lane.h"
+#include "read/tracks.h"
 
 #define ARENA_LIMIT ((size_t)1 << 30)
 
@@ -34,13 +30,6 @@ typedef struct lane_shape {
   tn_field *fields;
   tn_data_shape *shape;
 } lane_shape;
-
-/* Where files of one schema have the wanted columns. */
-typedef struct file_schema {
-  struct file_schema *next;
-  tn_schema *schema; /* retained */
-  int32_t *at;       /* for each wanted column the one of the schema; -1: none */
-} file_schema;
 
 typedef struct deleted_rows {
   tn_dv *dv;
@@ -64,7 +53,7 @@ typedef struct evolution {
   int32_t *out_fields; /* for each output column the wanted one */
   bool *is_last_use;   /* of that one */
   lane_shape *shapes;
-  file_schema *schemas;
+  tn_track_maker tracks;
   tn_row_span *spans; /* files of the split, group by group */
   int64_t *begins;
   int64_t group, end_group; /* the next one; the end of this reader's share */
@@ -123,184 +112,6 @@ static tarn_status lay_out_columns(evolution *e, tarn_error *err) {
                            : TARN_OK;
 }
 
-static tarn_status schema_of(evolution *e, int64_t id, const file_schema **out, tarn_error *err) {
-  file_schema *s;
-  for (s = e->schemas; s != NULL; s = s->next) {
-    if (s->schema->id == id) {
-      *out = s;
-      return TARN_OK;
-    }
-  }
-  s = tn_arena_calloc(&e->arena, 1, sizeof(*s));
-  if (s == NULL) {
-    return tn_oom(err);
-  }
-  s->at = tn_arena_calloc(&e->arena, (size_t)e->n_fields + 1, sizeof(*s->at));
-  if (s->at == NULL) {
-    return tn_oom(err);
-  }
-  TN_TRY(tn_table_schema(e->c->o.table, id, &s->schema, err));
-  for (int32_t w = 0; w < e->n_fields; w++) {
-    s->at[w] = tn_fields_find_id(s->schema->fields, s->schema->n_fields, e->fields[w].id);
-  }
-  s->next = e->schemas;
-  e->schemas = s;
-  *out = s;
-  return TARN_OK;
-}
-
-/* ------------------------------------------------------------------ files of columns */
-
-/* The cutting of a group: bounds of its segments, and by column the files of them. */
-typedef struct tracks {
-  int64_t *bounds; /* n_segments + 1 */
-  int32_t n_segments;
-  int32_t *files; /* of column w: files[w * n_segments ..], places among the group's; -1: none */
-  int32_t *whole; /* the newest file that has whole rows, likewise; for what every file has */
-} tracks;
-
-static bool is_dedicated(const tn_data_file *file) {
-  return tn_is_blob_file(file->file_name) || tn_is_vector_file(file->file_name);
-}
-
-static int by_bound(void *ctx, const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  (void)ctx;
-  return (x > y) - (x < y);
-}
-
-static void span_of(const evolution *e, int64_t i, int64_t *begin, int64_t *end) {
-  *begin = tn_file_first_row(file_at(e, i));
-  *end = *begin + file_at(e, i)->row_count;
-}
-
-static tarn_status make_bounds(evolution *e, int64_t at, int64_t n, tracks *t, tarn_error *err) {
-  size_t n_max = 2 * (size_t)n;
-  int64_t *ends = tn_arena_alloc(&e->group_arena, n_max * sizeof(*ends));
-  const void **order = tn_arena_alloc(&e->group_arena, n_max * sizeof(*order));
-  const void **scratch = tn_arena_alloc(&e->group_arena, n_max * sizeof(*scratch));
-  t->bounds = tn_arena_alloc(&e->group_arena, n_max * sizeof(*t->bounds));
-  if (ends == NULL || order == NULL || scratch == NULL || t->bounds == NULL) {
-    return tn_oom(err);
-  }
-  for (int64_t i = 0; i < n; i++) {
-    span_of(e, at + i, &ends[2 * i], &ends[2 * i + 1]);
-    order[2 * i] = &ends[2 * i];
-    order[2 * i + 1] = &ends[2 * i + 1];
-  }
-  tn_sort_stable(order, scratch, 2 * n, by_bound, NULL);
-  t->n_segments = -1;
-  for (int64_t i = 0; i < 2 * n; i++) {
-    int64_t bound = *(const int64_t *)order[i];
-    if (t->n_segments < 0 || t->bounds[t->n_segments] != bound) {
-      t->bounds[++t->n_segments] = bound;
-    }
-  }
-  return TARN_OK;
-}
-
-/* Does file b come before file a (may be -1) for a column of segment s? */
-static bool is_newer(const evolution *e, int64_t at, int32_t a, int32_t b) {
-  return a < 0 || file_at(e, at + b)->max_sequence > file_at(e, at + a)->max_sequence;
-}
-
-static int32_t first_segment(const tracks *t, int64_t begin) {
-  int32_t low = 0, high = t->n_segments;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (t->bounds[middle] < begin) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-/* Enter file i of the group into the tracks of the columns that it holds. */
-static tarn_status enter_file(evolution *e, int64_t at, int32_t i, tracks *t, tarn_error *err) {
-  const tn_data_file *file = file_at(e, at + i);
-  const file_schema *schema;
-  int64_t begin, end;
-  int32_t s0;
-  bool is_apart = is_dedicated(file);
-  span_of(e, at + i, &begin, &end);
-  s0 = first_segment(t, begin);
-  TN_TRY(schema_of(e, file->schema_id, &schema, err));
-  for (int32_t s = s0; s < t->n_segments && t->bounds[s] < end; s++) {
-    int32_t best = t->whole[s];
-    bool best_is_apart = best >= 0 && is_dedicated(file_at(e, at + best));
-    if (best < 0 || (best_is_apart && !is_apart) ||
-        (best_is_apart == is_apart && is_newer(e, at, best, i))) {
-      t->whole[s] = i;
-    }
-  }
-  for (int32_t w = 0; w < e->n_fields; w++) {
-    int32_t *files = t->files + (size_t)w * (size_t)t->n_segments;
-    int32_t column = schema->at[w];
-    if (column < 0 ||
-        !tn_data_file_has_column(file, tn_slice_text(schema->schema->fields[column].name))) {
-      continue;
-    }
-    for (int32_t s = s0; s < t->n_segments && t->bounds[s] < end; s++) {
-      if (is_newer(e, at, files[s], i)) {
-        files[s] = i;
-      }
-    }
-  }
-  return TARN_OK;
-}
-
-/* G3 */
-static tarn_status check_cover(const evolution *e, int64_t at, const tracks *t, tarn_error *err) {
-  for (int32_t w = 0; w < e->n_fields; w++) {
-    const int32_t *files = t->files + (size_t)w * (size_t)t->n_segments;
-    int32_t gap = -1, apart = -1;
-    for (int32_t s = 0; s < t->n_segments; s++) {
-      if (files[s] < 0) {
-        gap = s;
-      } else if (is_dedicated(file_at(e, at + files[s]))) {
-        apart = s;
-      }
-    }
-    if (gap >= 0 && apart >= 0) {
-      return tn_fail(
-          err, TARN_E_CORRUPT,
-          "%s: no file holds column '%s' of the rows %lld to %lld, which %.*s leaves out",
-          e->split->bucket_path, e->fields[w].name, (long long)t->bounds[gap],
-          (long long)t->bounds[gap + 1] - 1,
-          TN_SLICE_ARG(file_at(e, at + files[apart])->file_name));
-    }
-  }
-  return TARN_OK;
-}
-
-static tarn_status make_tracks(evolution *e, int64_t at, int64_t n, tracks *t, tarn_error *err) {
-  size_t n_cells;
-  TN_TRY(make_bounds(e, at, n, t, err));
-  if (!tn_mul_size((size_t)e->n_fields + 1, (size_t)t->n_segments + 1, &n_cells) ||
-      !tn_mul_size(n_cells, sizeof(*t->files), &n_cells)) {
-    return tn_oom(err);
-  }
-  t->files = tn_arena_alloc(&e->group_arena, n_cells);
-  if (t->files == NULL) {
-    return tn_oom(err);
-  }
-  memset(t->files, 0xFF, n_cells);
-  t->whole = t->files + (size_t)e->n_fields * (size_t)t->n_segments;
-  for (int64_t i = 0; i < n; i++) {
-    TN_TRY(enter_file(e, at, (int32_t)i, t, err));
-  }
-  for (int32_t w = 0; w < e->n_fields; w++) { /* what the entry of every file tells */
-    if (tn_row_tracking_field(e->fields[w].id) != NULL ||
-        tn_schema_partition_key(e->c->o.table->schema, e->fields[w].id) >= 0) {
-      memcpy(t->files + (size_t)w * (size_t)t->n_segments, t->whole,
-             (size_t)t->n_segments * sizeof(*t->files));
-    }
-  }
-  return check_cover(e, at, t, err);
-}
-
 /* ------------------------------------------------------------------ lanes */
 
 /* Are the rows of a track stored row by row, so that two readers of it cost twice as much? */
@@ -337,11 +148,11 @@ static bool has_column_of(const evolution *e, const draft *d, int32_t id) {
   return false;
 }
 
-static tarn_status draft_lanes(evolution *e, int64_t at, const tracks *t, draft *drafts,
+static tarn_status draft_lanes(evolution *e, int64_t at, const tn_tracks *t, draft *drafts,
                                int32_t *n_drafts, tarn_error *err) {
   size_t n_bytes = (size_t)t->n_segments * sizeof(*t->files);
   for (int32_t w = 0; w < e->n_fields; w++) {
-    const int32_t *files = t->files + (size_t)w * (size_t)t->n_segments;
+    const int32_t *files = tn_track_of(t, w);
     bool is_first = w < e->n_tested;
     bool joins_first = !is_first && is_by_rows(e, at, files, t->n_segments);
     int32_t found = -1;
@@ -400,7 +211,7 @@ static tarn_status shape_of(evolution *e, const draft *d, lane_shape **out, tarn
   return TARN_OK;
 }
 
-static tarn_status make_lane(evolution *e, int64_t at, const tracks *t, const draft *d,
+static tarn_status make_lane(evolution *e, int64_t at, const tn_tracks *t, const draft *d,
                              tn_lane *lane, tarn_error *err) {
   tn_lane_piece *pieces =
       tn_arena_calloc(&e->group_arena, (size_t)t->n_segments + 1, sizeof(*pieces));
@@ -429,7 +240,7 @@ static tarn_status make_lane(evolution *e, int64_t at, const tracks *t, const dr
   return TARN_OK;
 }
 
-static tarn_status make_lanes(evolution *e, int64_t at, const tracks *t, tarn_error *err) {
+static tarn_status make_lanes(evolution *e, int64_t at, const tn_tracks *t, tarn_error *err) {
   draft *drafts = tn_arena_calloc(&e->group_arena, (size_t)e->n_fields + 1, sizeof(*drafts));
   int32_t n = 0;
   if (drafts == NULL) {
@@ -454,10 +265,10 @@ static tarn_status make_lanes(evolution *e, int64_t at, const tracks *t, tarn_er
 
 /* ------------------------------------------------------------------ wanted rows */
 
-/* Does a file hold a column of the filter in all rows of the group? */
+/* A file that may hold columns of the filter in all rows of the group. */
 typedef struct holder {
   const evolution *e;
-  const tracks *t;
+  const tn_tracks *t;
   int32_t file; /* of the group */
 } holder;
 
@@ -465,7 +276,7 @@ static bool is_held(void *ctx, int32_t field_id) {
   const holder *h = ctx;
   bool is_found = false;
   for (int32_t w = 0; w < h->e->n_tested; w++) {
-    const int32_t *files = h->t->files + (size_t)w * (size_t)h->t->n_segments;
+    const int32_t *files = tn_track_of(h->t, w);
     if (h->e->fields[w].id != field_id) {
       continue;
     }
@@ -478,7 +289,7 @@ static bool is_held(void *ctx, int32_t field_id) {
 }
 
 /* The parts of the filter that file i of the group alone decides; NULL: none. */
-static tarn_status parts_of_file(evolution *e, int64_t n, int32_t i, const tracks *t,
+static tarn_status parts_of_file(evolution *e, int64_t n, int32_t i, const tn_tracks *t,
                                  const tn_pred **out, tarn_error *err) {
   holder h = {e, t, i};
   const tn_pred **parts = tn_arena_calloc(&e->group_arena, (size_t)e->n_parts + 1, sizeof(*parts));
@@ -546,7 +357,7 @@ static tarn_status keep_ids(evolution *e, int64_t at, int64_t n, tarn_error *err
   return st;
 }
 
-static tarn_status choose_rows(evolution *e, int64_t at, int64_t n, const tracks *t,
+static tarn_status choose_rows(evolution *e, int64_t at, int64_t n, const tn_tracks *t,
                                tarn_error *err) {
   TN_TRY(tn_ranges_add(&e->wanted, t->bounds[0], t->bounds[t->n_segments], err));
   if (e->filter == NULL) {
@@ -625,10 +436,10 @@ static tarn_status check_files(const evolution *e, int64_t at, int64_t n, tarn_e
 
 static tarn_status open_group(evolution *e, tarn_error *err) {
   int64_t at = e->begins[e->group], n = e->begins[e->group + 1] - at;
-  tracks t = {0};
+  tn_tracks t;
   e->group++;
   TN_TRY(check_files(e, at, n, err));
-  TN_TRY(make_tracks(e, at, n, &t, err));
+  TN_TRY(tn_tracks_make(&e->tracks, e->spans + at, n, &e->group_arena, &t, err));
   if (t.n_segments == 0) {
     return TARN_OK;
   }
@@ -948,9 +759,7 @@ static void evolution_free(tn_split_reader *reader) {
   for (lane_shape *s = e->shapes; s != NULL; s = s->next) {
     tn_data_shape_free(s->shape);
   }
-  for (file_schema *s = e->schemas; s != NULL; s = s->next) {
-    tn_schema_release(s->schema);
-  }
+  tn_track_maker_reset(&e->tracks);
   tn_free(mem, e->rows);
   tn_free(mem, e->places);
   tn_free(mem, e->selected);
@@ -997,6 +806,11 @@ tarn_status tn_evolution_read(const tn_read_context *c, const tn_file_list *list
   tn_arena_init(&e->group_arena, &c->env->mem, ARENA_LIMIT);
   tn_ranges_init(&e->wanted, &c->env->mem);
   TN_TRY_TO(done, lay_out_columns(e, err));
+  e->tracks = (tn_track_maker){.table = c->o.table,
+                               .split = e->split,
+                               .fields = e->fields,
+                               .n_fields = e->n_fields,
+                               .arena = &e->arena};
   TN_TRY_TO(done, find_groups(e, list, err));
 done:
   if (st != TARN_OK) {
