@@ -15,7 +15,8 @@ typedef struct tn_format_writer tn_format_writer;
 
 /* Values of options (file.compression, file.block-size, parquet.*); all zero: Paimon's defaults. */
 typedef struct tn_write_options {
-  const char *compression;  /* "zstd", "snappy", "lz4", "gzip", "brotli", "none"; NULL: zstd */
+  /* "zstd", "snappy", "lz4", "gzip", "brotli", "none"; Parquet also "lz4_raw"; NULL: zstd */
+  const char *compression;
   int32_t zstd_level;       /* file.compression.zstd-level; 0: 1 */
   int64_t block_bytes;      /* of a row group or block; 0: the format's default (128 MiB) */
   int64_t page_bytes;       /* parquet.page.size; 0: 1 MiB */
@@ -52,6 +53,11 @@ typedef struct tn_format_writer_calls {
   /* Write what is left, and the footer. */
   tarn_status (*finish)(tn_format_writer *writer, tarn_error *err);
   void (*free)(tn_format_writer *writer);
+  /* What the rows of column i hold, after finish(): null count (-1: not known, as of nested
+   * columns) and bounds in the order of filters, whole (of any length, -0.0 below 0.0, NaN above
+   * all; strings and bytes by unsigned bytes). Borrowed from the writer. NULL: the format gathers
+   * none. */
+  void (*stat)(const tn_format_writer *writer, int32_t column, tn_stat *out);
 } tn_format_writer_calls;
 
 struct tn_format_writer {
