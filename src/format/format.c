@@ -8,7 +8,8 @@
 #include "format/blob/blob.h"
 #include "format/parquet/parquet.h"
 
-static const tn_format_ops *const formats[] = {&tn_parquet_format, &tn_avro_format, &tn_blob_format};
+static const tn_format_ops *const formats[] = {&tn_parquet_format, &tn_avro_format,
+                                               &tn_blob_format};
 
 /* Formats of Paimon that are not built in; named so that the refusal can say so. */
 static const char *const lacking[] = {"orc", "csv",   "json",   "text",

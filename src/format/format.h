@@ -28,7 +28,7 @@ typedef struct tn_read_request {
   const tn_ranges *rows; /* NULL: all; borrowed until the reader is freed */
   bool allows_encoded;   /* top-level columns may be DICT, VIEW or CONST vectors */
   int64_t batch_rows;    /* the most rows of a batch; 0: the format's choice (about 8192) */
-  const char *blob_uri; /* NULL: files of BLOBs give bytes; else descriptors of them at this URI */
+  const char *blob_uri;  /* NULL: files of BLOBs give bytes; else descriptors of them at this URI */
   const tarn_cancel *cancel;
 } tn_read_request;
 
