@@ -372,7 +372,8 @@ static tarn_status next_files(tn_system_scan *scan, bool is_full, tarn_error *er
       f->partition.len = 0;
       TN_TRY(tn_system_partition_text(f->table, split->partition, &f->partition, err));
     }
-    if (f->file == split->n_files) {
+    // FilesTable lists what partitions of the main branch hold, which come from it alone.
+    if (f->file == split->n_files || (split->has_branch && split->is_fallback)) {
       f->split++;
       f->file = 0;
       continue;

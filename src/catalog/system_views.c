@@ -19,6 +19,7 @@
 #include "catalog/system_kinds.h"
 #include "column/pieces.h"
 #include "column/rowkind.h"
+#include "datafile/row_tracking.h"
 #include "read/read.h"
 
 static const tn_field kind_column = {
@@ -31,13 +32,6 @@ static const tn_field sequence_column = {
     .name = "_SEQUENCE_NUMBER",
     .type = {.root = TN_BIGINT},
 };
-static const tn_field tracking_columns[] = {
-    {.id = TN_FIELD_ID_ROW_ID, .name = "_ROW_ID", .type = {.root = TN_BIGINT, .is_nullable = true}},
-    {.id = TN_FIELD_ID_SEQUENCE_NUMBER,
-     .name = "_SEQUENCE_NUMBER",
-     .type = {.root = TN_BIGINT, .is_nullable = true}},
-};
-
 #define SEQUENCE_OPTION "table-read.sequence-number.enabled"
 
 /* ------------------------------------------------------------------ columns */
@@ -92,7 +86,7 @@ static tarn_status shape_row_tracking(tn_system *system, const tn_option *dynami
                    "'row-tracking.enabled'",
                    system->table->full_name);
   }
-  return make_fields(system, NULL, 0, tracking_columns, (int32_t)TN_COUNT(tracking_columns), err);
+  return make_fields(system, NULL, 0, tn_row_tracking_fields, TN_N_ROW_TRACKING_FIELDS, err);
 }
 
 /* rowkind, and _SEQUENCE_NUMBER where the table asks for it. */
@@ -205,9 +199,12 @@ static void add_tested(void *ctx, const tn_pred *leaf) {
   }
 }
 
-static bool is_own_column(void *ctx, int32_t field_id) {
-  const tn_schema *schema = ctx;
-  return tn_fields_find_id(schema->fields, schema->n_fields, field_id) >= 0;
+/* Is it read from the table? */
+static bool is_read_column(void *ctx, int32_t field_id) {
+  const tn_view_read *v = ctx;
+  const tn_schema *schema = v->table->schema;
+  return tn_fields_find_id(schema->fields, schema->n_fields, field_id) >= 0 ||
+         (v->q.system->kind == &tn_system_row_tracking && tn_row_tracking_field(field_id) != NULL);
 }
 
 /* V1. The columns of $binlog are arrays, whose values are not the table's. */
@@ -225,7 +222,7 @@ static tarn_status part_predicate(tn_view_read *v, tarn_error *err) {
     return tn_oom(err);
   }
   for (int32_t i = 0; i < n_parts; i++) {
-    if (!v->is_binlog && tn_pred_only_uses(parts[i], is_own_column, v->table->schema)) {
+    if (!v->is_binlog && tn_pred_only_uses(parts[i], is_read_column, v)) {
       down[n_down++] = parts[i];
     } else {
       kept[n_kept++] = parts[i];
@@ -433,6 +430,7 @@ static tarn_status next_whole(tn_view_read *v, tn_batch *out, tarn_error *err) {
   do {
     tn_batch next;
     memset(&next, 0, sizeof(next));
+    tn_batch_reset(v->env, out);
     TN_TRY(tn_read_next(v->read, &next, err));
     if (v->held.count > 0) {
       tarn_status st = TARN_OK;
@@ -577,6 +575,7 @@ static tarn_status give(tn_view_read *v, tn_batch *all, const tn_vec *kinds, tn_
   TN_TRY_TO(done, tn_batch_init(v->env, v->out_fields, v->n_out, out, err));
   for (int32_t i = 0; i < v->q.n_fields; i++) {
     if (pick.n == all->n_rows) {
+      tn_vec_reset(v->env, &out->columns[first + i]);
       tn_vec_move(&out->columns[first + i], &all->columns[i]);
     } else {
       TN_TRY_TO(done, tn_vec_take(v->env, &all->columns[i], pick.rows, pick.n,
