@@ -375,8 +375,9 @@ static tarn_status take_files(wire_reader *r, const split_layout *layout, const 
   return TARN_OK;
 }
 
+/* allows_more: vectors behind those of the files are nobody's, as Java takes them. */
 static tarn_status take_deletions(wire_reader *r, const split_layout *layout, int32_t n_files,
-                                  const tn_dv_place **out, tarn_error *err) {
+                                  bool allows_more, const tn_dv_place **out, tarn_error *err) {
   tn_dv_place *places;
   bool has_list;
   int32_t n;
@@ -385,7 +386,7 @@ static tarn_status take_deletions(wire_reader *r, const split_layout *layout, in
     return TARN_OK;
   }
   TN_TRY(take_count(r, &n, "deletion list", err));
-  if (n != n_files) {
+  if (n < n_files || (n > n_files && !allows_more)) {
     return tn_fail(err, TARN_E_CORRUPT, "split: %d deletion vectors for %d files", (int)n,
                    (int)n_files);
   }
@@ -473,7 +474,7 @@ static tarn_status take_data_split(wire_reader *r, tn_split *split, tarn_error *
   }
   TN_TRY(take_before(r, err));
   TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
-  TN_TRY(take_deletions(r, layout, split->n_files, &split->deletions, err));
+  TN_TRY(take_deletions(r, layout, split->n_files, false, &split->deletions, err));
   TN_TRY(take_bool(r, &split->is_streaming, "streaming", err));
   return take_bool(r, &split->is_raw_convertible, "raw convertible", err);
 }
@@ -496,9 +497,9 @@ static tarn_status take_incremental(wire_reader *r, tn_split *split, tarn_error 
   split->has_total_buckets = true;
   TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
   TN_TRY(take_files(r, layout, &split->before, &split->n_before, err));
-  TN_TRY(take_deletions(r, layout, split->n_before, &split->before_deletions, err));
+  TN_TRY(take_deletions(r, layout, split->n_before, true, &split->before_deletions, err));
   TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
-  TN_TRY(take_deletions(r, layout, split->n_files, &split->deletions, err));
+  TN_TRY(take_deletions(r, layout, split->n_files, true, &split->deletions, err));
   return take_bool(r, &split->is_streaming, "streaming", err);
 }
 

@@ -482,8 +482,13 @@ static void put_snapshot(table_maker *tm, const char *name, const tm_snapshot_pa
   tn_buf_init(&b, &tm->env->mem, BUF_LIMIT);
   OK(tn_buf_printf(&b, err,
                    "{\"version\":3,\"id\":%lld,\"schemaId\":%lld,\"baseManifestList\":\"%s\","
-                   "\"deltaManifestList\":\"%s\",\"changelogManifestList\":null,",
+                   "\"deltaManifestList\":\"%s\",",
                    (long long)p->id, (long long)p->schema_id, base, delta));
+  if (p->changelog != NULL) {
+    OK(tn_buf_printf(&b, err, "\"changelogManifestList\":\"%s\",", p->changelog));
+  } else {
+    OK(tn_buf_text(&b, "\"changelogManifestList\":null,", err));
+  }
   if (p->index != NULL) {
     OK(tn_buf_printf(&b, err, "\"indexManifest\":\"%s\",", p->index));
   }
@@ -491,9 +496,9 @@ static void put_snapshot(table_maker *tm, const char *name, const tm_snapshot_pa
     OK(tn_buf_printf(&b, err, "\"watermark\":%lld,", (long long)p->watermark));
   }
   OK(tn_buf_printf(&b, err,
-                   "\"commitUser\":\"u\",\"commitIdentifier\":1,\"commitKind\":\"APPEND\","
+                   "\"commitUser\":\"u\",\"commitIdentifier\":%lld,\"commitKind\":\"%s\","
                    "\"timeMillis\":%lld,\"totalRecordCount\":1,\"deltaRecordCount\":1}",
-                   (long long)p->time_ms));
+                   (long long)p->identifier, tn_commit_kind_name(p->kind), (long long)p->time_ms));
   OK(tn_buf_append(&b, "", 1, err));
   tm_put(tm, name, (const char *)b.data);
   tn_buf_reset(&b);
@@ -531,6 +536,16 @@ const tn_pred *tm_where(table_maker *tm, const tn_table *table, const char *wher
   return pred;
 }
 
+static void put_files(tn_buf *b, const tn_data_file *files, int32_t n,
+                      const tn_dv_place *deletions) {
+  for (int32_t f = 0; f < n; f++) {
+    OK(tn_buf_printf(b, err, "%s%.*s", f > 0 ? " " : "", TN_SLICE_ARG(files[f].file_name)));
+    if (deletions != NULL && deletions[f].path != NULL) {
+      OK(tn_buf_printf(b, err, "-%lld", (long long)deletions[f].cardinality));
+    }
+  }
+}
+
 const char *tm_plan_text(table_maker *tm, const tn_plan *plan) {
   const char *out;
   tn_buf b;
@@ -538,19 +553,17 @@ const char *tm_plan_text(table_maker *tm, const tn_plan *plan) {
   for (int32_t i = 0; i < plan->n_splits; i++) {
     const tn_split *s = &plan->splits[i];
     int64_t rows = tn_split_row_count(s);
-    OK(tn_buf_text(&b, i > 0 ? " " : "", err));
+    OK(tn_buf_printf(&b, err, "%s%s", i > 0 ? " " : "", s->is_fallback ? "!" : ""));
     if (plan->table->schema->n_partition_keys > 0) {
       OK(tn_partition_text(plan->table, s->partition, &b, err));
       OK(tn_buf_text(&b, "/", err));
     }
     OK(tn_buf_printf(&b, err, "%d[", (int)s->bucket));
-    for (int32_t f = 0; f < s->n_files; f++) {
-      OK(tn_buf_printf(&b, err, "%s%.*s", f > 0 ? " " : "", TN_SLICE_ARG(s->files[f].file_name)));
-      if (s->deletions != NULL && s->deletions[f].path != NULL) {
-        OK(tn_buf_printf(&b, err, "-%lld", (long long)s->deletions[f].cardinality));
-      }
-    }
-    OK(tn_buf_text(&b, s->is_raw_convertible ? "]raw" : "]", err));
+    put_files(&b, s->before, s->n_before, s->before_deletions);
+    OK(tn_buf_text(&b, s->is_incremental ? " -> " : "", err));
+    put_files(&b, s->files, s->n_files, s->deletions);
+    OK(tn_buf_printf(&b, err, "]%s%s", s->is_streaming ? "~" : "",
+                     s->is_raw_convertible ? "raw" : ""));
     if (rows >= 0) {
       OK(tn_buf_printf(&b, err, "(%lld)", (long long)rows));
     } else {

@@ -72,7 +72,9 @@ const char *tm_index(table_maker *tm, const tn_index_entry *entries, int n);
 
 typedef struct tm_snapshot_parts {
   int64_t id, schema_id, time_ms;
-  const char *base, *delta, *index;
+  const char *base, *delta, *index, *changelog;
+  tn_commit_kind kind;
+  int64_t identifier; /* of the commit */
   bool has_watermark;
   int64_t watermark;
 } tm_snapshot_parts;
@@ -87,7 +89,8 @@ void tm_commit(table_maker *tm, int64_t id, const tn_manifest_entry *entries, in
 const tn_pred *tm_where(table_maker *tm, const tn_table *table, const char *where);
 
 /* A plan as text: one split after the other, "p1/b0[a b]raw(3) ...": partition text, bucket, files,
- * raw, row count ("?" unknown). */
+ * raw, row count ("?" unknown). Splits of two states are "[a -> b]", those of changes have a "~"
+ * behind the bracket, those of a fallback branch a "!" in front. */
 const char *tm_plan_text(table_maker *tm, const tn_plan *plan);
 /* Plan and give its text; NULL where: all rows. */
 const char *tm_plan(table_maker *tm, tn_table *table, const char *where, int64_t limit);

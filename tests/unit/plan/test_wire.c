@@ -398,8 +398,130 @@ static void split__survives_failing_allocations(void **state) {
   free(ctx.bytes);
 }
 
+/* The bytes that Java has in its serialised object, in the frame that tells their kind. */
+static uint8_t *framed_incremental(size_t *n) {
+  static const uint8_t FRAME[16] = {0x53, 0x50, 0x4C, 0x49, 0x54, 0x5F, 0x56, 0x31,
+                                    0,    0,    0,    1,    0,    0,    0,    2};
+  size_t n_body;
+  uint8_t *body = vector("incrementalsplit-v1.hex", &n_body);
+  uint8_t *framed = malloc(sizeof(FRAME) + n_body);
+  memcpy(framed, FRAME, sizeof(FRAME));
+  memcpy(framed + sizeof(FRAME), body, n_body);
+  free(body);
+  *n = sizeof(FRAME) + n_body;
+  return framed;
+}
+
+static void split__incremental_vector(void **state) {
+  tarn_env *env = new_env();
+  size_t n;
+  uint8_t *bytes = framed_incremental(&n);
+  tn_plan *plan = decode(env, bytes, n);
+  const tn_split *s = plan->splits;
+  tn_arena arena;
+  const char *path;
+  tarn_error error = {0};
+  (void)state;
+  assert_true(s->is_incremental);
+  assert_int_equal(s->snapshot_id, 42);
+  assert_int_equal(s->bucket, 1);
+  assert_int_equal(s->total_buckets, 2);
+  assert_int_equal(s->n_before, 1);
+  assert_text(s->before[0].file_name, "d.orc");
+  assert_int_equal(tn_split_row_count(s), -1);
+  assert_true(s->is_streaming);
+  assert_int_equal(s->n_files, 0); /* with a deletion vector too many: it is nobody's */
+  {
+    tn_buf out;
+    tn_plan *again;
+    tn_buf_init(&out, &env->mem, 1 << 20);
+    OK(tn_split_encode(s, &out, err));
+    assert_memory_equal(out.data, bytes, n - 53);
+    again = decode(env, out.data, out.len);
+    assert_encodes_to(env, again->splits, out.data, out.len);
+    tn_plan_release(again);
+    tn_buf_reset(&out);
+  }
+  /* Its folder is the table's to tell. */
+  assert_null(s->bucket_path);
+  tn_arena_init(&arena, &env->mem, 1 << 20);
+  {
+    const tn_split before = tn_split_state(s, true), after = tn_split_state(s, false);
+    assert_int_equal(before.n_files, s->n_before);
+    assert_ptr_equal(after.files, s->files);
+    assert_false(before.is_incremental || after.is_incremental);
+    assert_int_equal(tn_split_file_path(&before, 0, &arena, &path, &error), TARN_E_INVALID);
+  }
+  tn_arena_reset(&arena);
+  tn_plan_release(plan);
+  free(bytes);
+  tarn_env_free(env);
+}
+
+static void split__incremental_bytes_cut_or_longer(void **state) {
+  tarn_env *env = new_env();
+  size_t n;
+  uint8_t *bytes = framed_incremental(&n), *longer;
+  tn_plan *plan;
+  tarn_error error = {0};
+  (void)state;
+  for (size_t i = 0; i < n; i++) {
+    uint8_t *cut = malloc(i + 1);
+    memcpy(cut, bytes, i);
+    assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(cut, i), &plan, &error),
+                     TARN_E_CORRUPT);
+    assert_null(plan);
+    free(cut);
+  }
+  longer = calloc(1, n + 1);
+  memcpy(longer, bytes, n);
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(longer, n + 1), &plan, &error),
+                   TARN_E_CORRUPT);
+  longer[19] = 3; /* version */
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(longer, n), &plan, &error),
+                   TARN_E_UNSUPPORTED);
+  longer[15] = 4; /* a chain split */
+  assert_int_equal(tn_split_decode(env, NULL, tn_slice_of(longer, n), &plan, &error),
+                   TARN_E_UNSUPPORTED);
+  free(longer);
+  free(bytes);
+  tarn_env_free(env);
+}
+
+/* FallbackSplitImpl around an incremental split; FallbackDataSplit around another. */
+static void split__of_two_branches(void **state) {
+  static const char *const VECTORS[] = {"datasplit-v8-two-files.hex", NULL};
+  tarn_env *env = new_env();
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    size_t n;
+    uint8_t *bytes = VECTORS[i] != NULL ? vector(VECTORS[i], &n) : framed_incremental(&n);
+    tn_plan *plan = decode(env, bytes, n), *again;
+    tn_split s = plan->splits[0];
+    tn_buf out;
+    s.has_branch = true;
+    s.is_fallback = true;
+    tn_buf_init(&out, &env->mem, 1 << 20);
+    OK(tn_split_encode(&s, &out, err));
+    assert_int_equal(out.data[15], i == 0 ? 6 : 7);
+    assert_true(i == 1 || out.len == 16 + n + 1);
+    OK(tn_split_decode(env, NULL, tn_buf_slice(&out), &again, err));
+    assert_true(again->splits->has_branch && again->splits->is_fallback);
+    assert_true(again->splits->is_incremental == (i == 1));
+    assert_encodes_to(env, again->splits, out.data, out.len);
+    tn_plan_release(again);
+    tn_buf_reset(&out);
+    tn_plan_release(plan);
+    free(bytes);
+  }
+  tarn_env_free(env);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(split__incremental_vector),
+      cmocka_unit_test(split__incremental_bytes_cut_or_longer),
+      cmocka_unit_test(split__of_two_branches),
       cmocka_unit_test(split__empty_vector),
       cmocka_unit_test(split__vector_with_two_files),
       cmocka_unit_test(split__every_version),
