@@ -53,7 +53,10 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_scan_schema(tarn_scan *scan, struct Ar
 typedef struct tarn_plan tarn_plan;
 typedef struct tarn_split tarn_split;
 
-/* Plan a batch read: snapshot, manifests, splits. Immutable; may be used by many threads.
+/* Plan a batch read: snapshots, manifests, splits. What is read is asked of the table's options:
+ * scan.mode and its keys, incremental-between and its like (changes are given as they are, with
+ * with_row_kind in all kinds, else without retractions), scan.fallback-branch, scan.primary-branch.
+ * Immutable; may be used by many threads.
  * Errors: TARN_E_NOT_FOUND (snapshot, tag), TARN_E_EXPIRED (an expired snapshot), TARN_E_CORRUPT,
  * TARN_E_IO, TARN_E_UNSUPPORTED (system tables: read them with tarn_scan_read). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_scan_plan(tarn_scan *scan, tarn_plan **out,
@@ -78,9 +81,10 @@ TARN_EXPORT int64_t tarn_split_row_count(const tarn_split *split);
  */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_split_describe(const tarn_split *split, tarn_string *out,
                                                          tarn_error *err);
-/* The bytes of Java's DataSplit, version 8. Decoding takes versions 1 to 9 and any bytes at all.
- * encode: out: tarn_string_free() (data may hold NULs). decode: errors TARN_E_CORRUPT,
- * TARN_E_UNSUPPORTED; the table gives schema and options for reading. */
+/* The bytes of Java's DataSplit, version 8; splits of other kinds (two states to compare, reads
+ * over two branches) in the frame of its SplitSerializer. Decoding takes versions 1 to 9 and any
+ * bytes at all. encode: out: tarn_string_free() (data may hold NULs). decode: errors
+ * TARN_E_CORRUPT, TARN_E_UNSUPPORTED; the table gives schema and options for reading. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_split_encode(const tarn_split *split, tarn_string *out,
                                                        tarn_error *err);
 TARN_EXPORT TARN_CHECKED tarn_status tarn_split_decode(tarn_table *table, const void *bytes,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "support/torture.h"
 #include "table_maker.h"
 
 #define N(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -196,6 +197,61 @@ static void fallback__splits_keep_their_branch_as_bytes(void **state) {
   tm_end(&tm);
 }
 
+/* What is planned over and over: a diff of two snapshots, in both branches. */
+static tarn_status plan_once(void *ctx, tarn_env *env, tarn_error *err) {
+  static const tn_option OPTIONS[] = {{"incremental-between", "1,2"},
+                                      {"incremental-between-scan-mode", "diff"}};
+  table_maker *tm = ctx;
+  tn_schema *schema = NULL;
+  tn_table *table = NULL;
+  tn_plan *out = NULL, *again = NULL;
+  tn_scan scan = {.limit = -1};
+  tn_buf bytes;
+  tarn_status st = tn_schema_load(env, tm->storage, "/t", 0, &schema, err);
+  tn_buf_init(&bytes, &env->mem, 1 << 20);
+  if (st == TARN_OK) {
+    st = tn_table_create(env, tm->storage, "db.t", "/t", "main", "/t", schema, OPTIONS, N(OPTIONS),
+                         &table, err);
+  }
+  if (st == TARN_OK) {
+    scan.table = table;
+    st = tn_plan_create(&scan, &out, err);
+  }
+  if (st == TARN_OK) {
+    assert_int_equal(out->n_splits, 2);
+    st = tn_split_encode(&out->splits[1], &bytes, err);
+  }
+  if (st == TARN_OK) {
+    st = tn_split_decode(env, table, tn_buf_slice(&bytes), &again, err);
+  }
+  tn_buf_reset(&bytes);
+  tn_plan_release(again);
+  tn_plan_release(out);
+  tn_table_release(table);
+  tn_schema_release(schema);
+  return st;
+}
+
+static void fallback__survives_failing_allocations(void **state) {
+  table_maker tm;
+  (void)state;
+  tm_begin(&tm, 1);
+  for (int b = 0; b < 2; b++) {
+    tm.branch_path = b == 0 ? "/t" : "/t/branch/branch-b";
+    tm_schema(&tm, 0, "0 p INT NOT NULL|1 k INT NOT NULL|2 v INT", "p", "p,k",
+              "bucket=1;scan.fallback-branch=b;merge-engine=aggregation");
+    for (int64_t id = 1; id <= 2; id++) {
+      tn_manifest_entry e[] = {tm_entry_keyed(&tm, "x", 0, 1, 3),
+                               tm_entry_keyed(&tm, "y", 0, 2, 5)};
+      e[0].partition = e[1].partition = tm_row(&tm, "INT", b == 0 ? "1" : "2");
+      e[0].total_buckets = e[1].total_buckets = 1;
+      tm_commit(&tm, id, e, (int)id);
+    }
+  }
+  assert_true(tn_torture(plan_once, &tm, TARN_OK) > 50);
+  tm_end(&tm);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fallback__gives_partitions_that_are_missing),
@@ -206,6 +262,7 @@ int main(void) {
       cmocka_unit_test(fallback__refuses_other_columns),
       cmocka_unit_test(fallback__translates_snapshot_ids),
       cmocka_unit_test(fallback__splits_keep_their_branch_as_bytes),
+      cmocka_unit_test(fallback__survives_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

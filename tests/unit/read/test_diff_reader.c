@@ -236,6 +236,23 @@ static void branches__are_read_with_their_own_schema(void **state) {
   rt_end(&t);
 }
 
+/* ------------------------------------------------------------------ failing allocations */
+
+static void make_diff(read_test *t, tarn_env *env) {
+  rt_begin_in(t, env);
+  tm_schema(&t->tm, 0, "0 k INT NOT NULL|1 v STRING", "", "k", "bucket=1");
+  rt_open(t, "");
+  put_states(t);
+  t->o.predicate = tm_where(&t->tm, t->table, "v <> 'd'");
+  t->o.with_row_kind = t->o.keeps_deletes = true;
+  t->o.batch_rows = 2;
+}
+
+static void diff__survives_failing_allocations(void **state) {
+  (void)state;
+  assert_true(rt_fail_each_allocation(make_diff, 3) > 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(diff__gives_what_has_changed),
@@ -249,6 +266,7 @@ int main(void) {
       cmocka_unit_test(diff__of_append_tables_reads_what_is_after),
       cmocka_unit_test(changes__keep_their_kinds_where_kinds_are_seen),
       cmocka_unit_test(branches__are_read_with_their_own_schema),
+      cmocka_unit_test(diff__survives_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
