@@ -277,9 +277,13 @@ static tarn_status decode_places(tn_hll *sketch, tn_slice bytes, uint32_t n, tar
   memcpy(sketch->coupons, bytes.data + 12, (size_t)4 << lg);
   sketch->n_coupons = n;
   for (size_t i = 0; i < (size_t)1 << lg; i++) {
-    found += sketch->coupons[i] != 0;
-    if (sketch->coupons[i] != 0 && sketch->coupons[i] >> SLOT_BITS == 0) {
+    uint32_t coupon = sketch->coupons[i];
+    found += coupon != 0;
+    if (coupon != 0 && coupon >> SLOT_BITS == 0) {
       return corrupt(err, "a coupon without a value", bytes.len);
+    }
+    if (coupon != 0 && find_coupon(sketch->coupons, lg, coupon) != &sketch->coupons[i]) {
+      return corrupt(err, "a coupon that is not in its place", bytes.len);
     }
   }
   return found == n && 4 * (uint64_t)n <= UINT64_C(3) << lg
@@ -317,6 +321,9 @@ static tarn_status decode_slots(tn_hll *sketch, tn_slice bytes, uint32_t type, t
   uint32_t least = bytes.data[6];
   if (bytes.len - 4 * ARRAY_PREAMBLE < n_bytes) {
     return corrupt(err, "slots are cut off", bytes.len);
+  }
+  if (type == HLL_4 && least > MAX_VALUE) {
+    return corrupt(err, "a least value beyond 63", bytes.len);
   }
   for (size_t i = 0; i < n; i++) {
     uint32_t value = from[type == HLL_4 ? i / 2 : type == HLL_6 ? i * 6 / 8 : i];
