@@ -186,7 +186,7 @@ static int make_scan(cli_session *s, cli_scan_use use, cli_scan *out) {
     free_names(&names);
     return cli_fail(s, &err);
   }
-  out->has_kind = use == CLI_SCAN_ROWS &&
+  out->has_kind = use != CLI_SCAN_PLAN &&
                   (cli_args_has(s->args, OPT_ROW_KIND) || cli_args_has(s->args, OPT_ROW_KIND_NAME));
   o.columns = use == CLI_SCAN_COUNT && select == NULL ? no_columns : names.names;
   o.n_columns = names.count;
