@@ -1,0 +1,63 @@
+/* commit.h - making files visible: the optimistic commit.
+ *
+ * Invariants
+ *   C1  A snapshot becomes visible by one exclusive publication of snapshot-<id>; before it, every
+ *       file that it names is complete, and synced with its name.
+ *   C2  Who loses the race for an id starts again from the new latest snapshot, and looks first
+ *       whether an unknown outcome of the attempt before was success (same user, identifier, kind).
+ *   C3  A conflict (spec: commit, 5) is never retried; nothing of it is visible.
+ *   C4  After a failure before publication the metadata files of the attempt are removed; data
+ *       files stay the caller's.
+ *   C5  A compacting part is a snapshot of its own behind the appending one; it conflicts or not
+ *       by itself.
+ *   C6  Index manifests, statistics, nextRowId and the watermark are carried on by every kind.
+ * Rule: org.apache.paimon.operation.FileStoreCommitImpl; spec: commit, 1-7.
+ */
+#ifndef TN_COMMIT_COMMIT_H
+#define TN_COMMIT_COMMIT_H
+
+#include "base/cancel.h"
+#include "model/commit_message.h"
+#include "plan/plan.h"
+
+typedef struct tn_commit_options {
+  const char *user;
+  bool commits_empty;  /* an empty append makes a snapshot, too */
+  bool checks_appends; /* conflicts of plain appends are looked for, too */
+  const tarn_cancel *cancel;
+} tn_commit_options;
+
+typedef struct tn_commit_result {
+  int64_t first_id, last_id; /* of the snapshots made; 0: none */
+  int32_t n_attempts;
+} tn_commit_result;
+
+/* Errors of all: CONFLICT (Java's words: which files, which users), TIMEOUT (retries used up),
+ * IO, CORRUPT, CANCELLED, LIMIT. */
+TN_CHECKED tarn_status tn_commit_append(tn_table *table, const tn_commit_options *options,
+                                        const tn_committable *committable, tn_commit_result *result,
+                                        tarn_error *err);
+/* Static: every live file of the partitions that `filter` (on partition columns; NULL: all) leaves
+ * is replaced by the messages' new files. Dynamic: those of the partitions that have new files. */
+TN_CHECKED tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
+                                           const tn_committable *committable, const tn_pred *filter,
+                                           bool is_dynamic, tn_commit_result *result,
+                                           tarn_error *err);
+/* The largest identifier that `user` has committed; false: none among the snapshots that exist. */
+TN_CHECKED tarn_status tn_commit_last_identifier(tn_table *table, const char *user, bool *has_one,
+                                                 int64_t *identifier, tarn_error *err);
+/* Do all new files of the messages exist? NOT_FOUND in Java's words otherwise. */
+TN_CHECKED tarn_status tn_commit_check_files(tn_table *table, const tn_committable *committable,
+                                             tarn_error *err);
+/* Delete the files of messages that will not be committed. */
+TN_CHECKED tarn_status tn_commit_abort(tn_table *table, const tn_committable *committable,
+                                       tarn_error *err);
+TN_CHECKED tarn_status tn_commit_compact_manifests(tn_table *table,
+                                                   const tn_commit_options *options,
+                                                   tn_commit_result *result, tarn_error *err);
+/* statistics: JSON text of a statistics file, written and named by an ANALYZE snapshot. */
+TN_CHECKED tarn_status tn_commit_analyze(tn_table *table, const tn_commit_options *options,
+                                         tn_slice statistics_json, int64_t snapshot_id,
+                                         tn_commit_result *result, tarn_error *err);
+
+#endif
