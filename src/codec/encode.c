@@ -53,14 +53,24 @@ static size_t bound_none(size_t n) {
 
 /* ------------------------------------------------------------------ zstd */
 
+/* At level 1, the table of a block of 16 KiB and more is made to fit the first cache: a tenth of
+ * the time for about a hundredth of the size. */
+#define ZSTD_TABLE_MIN_BYTES ((size_t)16 << 10)
+#define ZSTD_TABLE_LOG 13
+
 static tarn_status encode_zstd(tn_codec_context *context, int32_t level, tn_slice in, uint8_t *out,
                                size_t n_out, size_t *written, tarn_error *err) {
+  bool is_small_table = (level == 0 || level == 1) && in.len >= ZSTD_TABLE_MIN_BYTES;
   size_t n;
   if (context->zstd_encoder == NULL && (context->zstd_encoder = ZSTD_createCCtx()) == NULL) {
     return tn_oom(err);
   }
-  n = ZSTD_compressCCtx(context->zstd_encoder, out, n_out, in.data, in.len,
-                        level != 0 ? level : ZSTD_USUAL_LEVEL);
+  ZSTD_CCtx_reset(context->zstd_encoder, ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context->zstd_encoder, ZSTD_c_compressionLevel,
+                         level != 0 ? level : ZSTD_USUAL_LEVEL);
+  ZSTD_CCtx_setParameter(context->zstd_encoder, ZSTD_c_hashLog,
+                         is_small_table ? ZSTD_TABLE_LOG : 0);
+  n = ZSTD_compress2(context->zstd_encoder, out, n_out, in.data, in.len);
   if (ZSTD_isError(n)) {
     return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation
                ? tn_oom(err)

@@ -9,7 +9,7 @@
 
 void tn_pq_bytes_reset(tn_pq_bytes *bytes) {
   tn_buffer_release(bytes->buffer);
-  tn_pq_bytes_init(bytes, bytes->env);
+  *bytes = (tn_pq_bytes){.env = bytes->env, .head = bytes->head};
 }
 
 tarn_status tn_pq_bytes_grow(tn_pq_bytes *bytes, size_t more, tarn_error *err) {
@@ -19,13 +19,16 @@ tarn_status tn_pq_bytes_grow(tn_pq_bytes *bytes, size_t more, tarn_error *err) {
   }
   wanted = wanted > doubled ? wanted : doubled;
   wanted = wanted > MIN_BYTES ? wanted : MIN_BYTES;
+  if (!tn_add_size(wanted, bytes->head, &wanted)) {
+    return tn_oom(err);
+  }
   if (bytes->buffer == NULL) {
     TN_TRY(tn_buffer_create(bytes->env, wanted, &bytes->buffer, err));
   } else {
-    TN_TRY(tn_buffer_grow(&bytes->buffer, bytes->len, wanted, err));
+    TN_TRY(tn_buffer_grow(&bytes->buffer, bytes->head + bytes->len, wanted, err));
   }
-  bytes->data = bytes->buffer->data;
-  bytes->capacity = bytes->buffer->capacity;
+  bytes->data = bytes->buffer->data + bytes->head;
+  bytes->capacity = bytes->buffer->capacity - bytes->head;
   return TARN_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct tn_pq_bytes {
   tn_buffer *buffer; /* NULL: nothing yet */
   uint8_t *data;
   size_t len, capacity;
+  size_t head; /* bytes in front of data that may be written, too */
 } tn_pq_bytes;
 
 static inline void tn_pq_bytes_init(tn_pq_bytes *bytes, tarn_env *env) {

@@ -38,6 +38,7 @@ void tn_pq_leaf_writer_init(tn_pq_leaf_writer *leaf, const tn_pq_write_node *nod
   tn_pq_bytes_init(&leaf->defs, env);
   tn_pq_bytes_init(&leaf->reps, env);
   tn_pq_bytes_init(&leaf->values, env);
+  leaf->values.head = TN_PQ_VALUES_HEAD;
   tn_pq_dictionary_init(&leaf->dictionary, env, dictionary_kind(node), (uint32_t)node->width,
                         (size_t)settings->dictionary_bytes);
   tn_pq_pieces_init(&leaf->pages, env);

@@ -24,6 +24,8 @@
 #include "format/parquet/write_levels.h"
 #include "format/parquet/write_values.h"
 
+#define TN_PQ_VALUES_HEAD 64 /* room for levels in front of plain values */
+
 /* The same for all leaves of a file. */
 typedef struct tn_pq_write_settings {
   tarn_env *env;

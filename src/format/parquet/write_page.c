@@ -178,7 +178,7 @@ tarn_status tn_pq_leaf_writer_give_up_codes(tn_pq_leaf_writer *leaf, tarn_error 
   tn_view views[GIVE_UP_STEP];
   int64_t n = leaf->n_values;
   tarn_status st = TARN_OK;
-  tn_pq_bytes_init(&leaf->values, codes.env);
+  leaf->values = (tn_pq_bytes){.env = codes.env, .head = codes.head};
   leaf->has_codes = false;
   leaf->n_values = 0;
   for (int64_t i = 0; i < n && st == TARN_OK; i += GIVE_UP_STEP) {
@@ -261,6 +261,23 @@ static tarn_status make_body(tn_pq_leaf_writer *leaf, tn_pq_bytes *body, tarn_er
   }
   body->len = (size_t)(out - body->data);
   return TARN_OK;
+}
+
+/* The same without a copy: plain values that have no levels, or short ones, which then go in front
+ * of them. false: it takes a copy. */
+static bool make_body_in_place(tn_pq_leaf_writer *leaf, tn_slice *body) {
+  uint8_t levels[TN_PQ_VALUES_HEAD];
+  size_t n = 0;
+  if (leaf->has_codes || leaf->has_bits || leaf->values.len == 0 ||
+      (leaf->node->max_def > 0 && !is_flat(leaf->node)) || leaf->node->max_rep > 0) {
+    return false;
+  }
+  if (leaf->node->max_def > 0) {
+    n = (size_t)(put_bitmap(leaf, levels) - levels);
+    memcpy(leaf->values.data - n, levels, n);
+  }
+  *body = tn_slice_of(leaf->values.data - n, n + leaf->values.len);
+  return true;
 }
 
 /* The body compressed; *out is one of the scratch buffers, or the body itself. */
@@ -415,9 +432,7 @@ tarn_status tn_pq_leaf_writer_close_page(tn_pq_leaf_writer *leaf, tn_pq_scratch 
     kind.encoding = TN_PQ_PLAIN_DICTIONARY;
   }
   TN_TRY(page_bounds(leaf, scratch, &bounds, err));
-  if (leaf->node->max_def == 0 && !leaf->has_codes) {
-    body = tn_pq_bytes_slice(&leaf->values); /* as it is */
-  } else {
+  if (!make_body_in_place(leaf, &body)) {
     TN_TRY(make_body(leaf, &scratch->body, err));
     body = tn_pq_bytes_slice(&scratch->body);
   }
