@@ -2,9 +2,10 @@
 #include "format/writer.h"
 
 #include "base/ascii.h"
+#include "format/avro/avro_write.h"
 #include "format/parquet/write.h"
 
-static const tn_format_writer_ops *const writers[] = {&tn_parquet_writer_ops};
+static const tn_format_writer_ops *const writers[] = {&tn_parquet_writer_ops, &tn_avro_writer};
 
 tarn_status tn_format_writer_by_name(tn_slice name, const tn_format_writer_ops **out,
                                      tarn_error *err) {

@@ -317,6 +317,14 @@ static void create__refuses_other_compressions_by_name(void **state) {
   }
 }
 
+static void writer__is_found_by_name(void **state) {
+  const tn_format_writer_ops *found;
+  tarn_error err;
+  (void)state;
+  assert_works(tn_format_writer_by_name(tn_slice_text("Avro"), &found, &err), err);
+  assert_ptr_equal(found, &tn_avro_writer);
+}
+
 static void write__refuses_null_where_it_may_not_be(void **state) {
   copying c = {0};
   tn_format_file *from = must_open(&t, &tn_avro_format, data_path(&t, "java_types.avro"));
@@ -591,6 +599,7 @@ int main(void) {
       TEST(write__ends_blocks_as_java_does),
       TEST(create__refuses_what_avro_cannot_hold),
       TEST(create__refuses_other_compressions_by_name),
+      TEST(writer__is_found_by_name),
       TEST(write__refuses_null_where_it_may_not_be),
       TEST(write__survives_failing_allocations),
       TEST(records__are_encoded_as_avro_says),
