@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 
 #include "base/ascii.h"
+#include "datafile/row_tracking.h"
 #include "plan/diff.h"
 #include "plan/evolution.h"
 #include "plan/fallback.h"
@@ -596,25 +597,25 @@ void tn_plan_release(tn_plan *plan) {
 
 /* ------------------------------------------------------------------ splits */
 
-/* Rows of column files that stand side by side count once: those of the longest file of each group
- * of overlapping row ids. Files are ordered by row id within a split of a data evolution table. */
+/* Rows of column files that stand side by side count once: those of the first file of each group of
+ * overlapping row ids, which the others do not go beyond; else the count is not known. Files are
+ * ordered by row id within a split of a data evolution table. */
 static int64_t evolution_row_count(const tn_split *split) {
-  int64_t sum = 0, end = -1, most = 0;
+  int64_t sum = 0, begin = 0, end = -1;
   for (int32_t i = 0; i < split->n_files; i++) {
-    const tn_data_file *f = &split->files[i];
-    int64_t last;
-    if (!f->has_first_row_id || f->first_row_id < 0 || f->row_count < 0 ||
-        __builtin_add_overflow(f->first_row_id, f->row_count - 1, &last)) {
+    int64_t first, last;
+    if (!tn_data_file_row_ids(&split->files[i], &first, &last)) {
       return -1;
     }
-    if (f->first_row_id > end) {
-      sum += most;
-      most = 0;
+    if (i == 0 || first > end) {
+      sum += end - begin + 1;
+      begin = first;
+      end = last;
+    } else if (first < begin || last > end) {
+      return -1;
     }
-    most = f->row_count > most ? f->row_count : most;
-    end = last > end ? last : end;
   }
-  return sum + most;
+  return sum + (end - begin + 1);
 }
 
 int64_t tn_split_row_count(const tn_split *split) {

@@ -89,9 +89,9 @@ static void assert_plans(table_maker *tm, const char *const cases[][2], size_t n
 
 static void plan__prunes_rows_by_the_newest_file_of_a_column(void **state) {
   static const char *const cases[][2] = {
-      {NULL, "0[a b c d](20)"},   {"a = 3", ""}, /* in the older file only */
-      {"a = 105", "0[a b](10)"},  {"id = 3", "0[a b](10)"},
-      {"id = 13", "0[c d](10)"},  {"n = 5", "0[a b c d](20)"}, /* no statistics of n anywhere */
+      {NULL, "0[a b c d](20)"},    {"a = 3", ""}, /* in the older file only */
+      {"a = 105", "0[a b](10)"},   {"id = 3", "0[a b](10)"},
+      {"id = 13", "0[c d](10)"},   {"n = 5", "0[a b c d](20)"}, /* no statistics of n anywhere */
       {"a = 105 AND id = 13", ""}, {"a = 105 OR id = 13", "0[a b c d](20)"},
   };
   table_maker tm;
@@ -131,6 +131,21 @@ static void plan__keeps_rows_of_which_a_file_holds_a_part(void **state) {
       file_of(&tm, "b", 0, 3, "a", "INT", "100", "109", "0"),
   };
   entries[1].file.row_count = 5; /* rows 5 to 9 have the older values */
+  tm_commit(&tm, 1, entries, 2);
+  assert_plans(&tm, cases, 1);
+  tm_end(&tm);
+}
+
+static void plan__does_not_count_rows_of_files_that_overlap_in_part(void **state) {
+  static const char *const cases[][2] = {{NULL, "0[a b](?)"}};
+  table_maker tm;
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 id INT|1 a INT", "", "", EVOLVED);
+  tn_manifest_entry entries[] = {
+      file_of(&tm, "a", 0, 1, "id,a", "INT|INT", "0|0", "9|9", "0,0"),
+      file_of(&tm, "b", 5, 3, "a", "INT", "100", "109", "0"),
+  };
   tm_commit(&tm, 1, entries, 2);
   assert_plans(&tm, cases, 1);
   tm_end(&tm);
@@ -224,6 +239,7 @@ int main(void) {
       cmocka_unit_test(spans__tell_kinds_of_files_by_name),
       cmocka_unit_test(plan__prunes_rows_by_the_newest_file_of_a_column),
       cmocka_unit_test(plan__keeps_rows_of_which_a_file_holds_a_part),
+      cmocka_unit_test(plan__does_not_count_rows_of_files_that_overlap_in_part),
       cmocka_unit_test(plan__follows_statistics_through_schemas),
       cmocka_unit_test(plan__prunes_files_by_row_ids),
       cmocka_unit_test(plan__leaves_out_manifests_of_other_row_ids),
