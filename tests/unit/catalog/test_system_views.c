@@ -170,6 +170,20 @@ static void audit_log__sequence_numbers_are_no_hint(void **state) {
   st_end(&t);
 }
 
+static void audit_log__sequence_numbers_of_folded_rows_are_refused(void **state) {
+  system_test t;
+  (void)state;
+  begin_levels(&t, 1,
+               "bucket=1;merge-engine=partial-update;partial-update.remove-record-on-delete=true;"
+               "table-read.sequence-number.enabled=true");
+  t.system = "audit_log";
+  st_assert_fails(&t, TARN_E_UNSUPPORTED, "_SEQUENCE_NUMBER");
+  t.select = "rowkind,k";
+  t.where = "k = 6";
+  st_assert(&t, "+I|6");
+  st_end(&t);
+}
+
 static void audit_log__own_columns_of_its_names_are_refused(void **state) {
   system_test t;
   (void)state;
@@ -356,6 +370,7 @@ int main(void) {
       cmocka_unit_test(audit_log__filters_exactly),
       cmocka_unit_test(audit_log__tells_sequence_numbers_where_the_table_asks),
       cmocka_unit_test(audit_log__sequence_numbers_are_no_hint),
+      cmocka_unit_test(audit_log__sequence_numbers_of_folded_rows_are_refused),
       cmocka_unit_test(audit_log__own_columns_of_its_names_are_refused),
       cmocka_unit_test(binlog__states_are_arrays_of_one),
       cmocka_unit_test(binlog__packs_updates_of_changes),
