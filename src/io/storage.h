@@ -169,6 +169,10 @@ TN_CHECKED tarn_status tn_storage_rename(tn_storage *storage, const char *from, 
 /* Sync the names in a folder. */
 TN_CHECKED tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path,
                                               tarn_error *err);
+/* The same for it and those above it, up to and with `root`: after writing into folders that may be
+ * new. `path` is `root` or below it, both as tn_path_plain() gives them. */
+TN_CHECKED tarn_status tn_storage_sync_folders(tn_storage *storage, const char *path,
+                                               const char *root, tarn_error *err);
 
 /* Wraps a storage so that the n-th call fails with an errno, or reads and writes are short (tests;
  * fault walks). The fault must outlive the wrapper and its files; inner is retained. */

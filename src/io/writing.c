@@ -42,6 +42,24 @@ tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path, tarn_e
   return storage->env->syncs_files ? storage->ops->sync_folder(storage, path, err) : TARN_OK;
 }
 
+tarn_status tn_storage_sync_folders(tn_storage *storage, const char *path, const char *root,
+                                    tarn_error *err) {
+  tn_mem *mem = &storage->env->mem;
+  char *at = tn_strdup(mem, path);
+  size_t n_root = strlen(root);
+  tarn_status st = at != NULL ? TARN_OK : tn_oom(err);
+  while (st == TARN_OK && strlen(at) >= n_root) {
+    size_t n = folder_length(at);
+    st = tn_storage_sync_folder(storage, at, err);
+    if (n <= 1) {
+      break;
+    }
+    at[n] = '\0';
+  }
+  tn_free(mem, at);
+  return st;
+}
+
 static tarn_status sync_folder_of(tn_storage *storage, const char *path, tarn_error *err) {
   tn_mem *mem = &storage->env->mem;
   char *folder = folder_of(mem, path);

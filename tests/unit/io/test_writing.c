@@ -477,6 +477,22 @@ static void crash__loses_folders_whose_name_was_not_synced(void **state) {
   assert_string_equal(names_in(f.memory, "/n"), "");
 }
 
+static void sync_folders__keeps_new_folders_up_to_the_root(void **state) {
+  tn_storage_fault fault = {0};
+  tn_storage *faulty;
+  tarn_error err;
+  (void)state;
+  assert_works(tn_storage_memory_put(f.memory, "/w/t/schema/schema-0", tn_slice_text("s"), &err),
+               err);
+  assert_works(tn_storage_faulty(f.memory, &fault, &faulty, &err), err);
+  assert_works(write_file(f.memory, "/w/t/p=1/bucket-0/data", "x", true, &err), err);
+  assert_works(tn_storage_sync_folders(faulty, "/w/t/p=1/bucket-0", "/w/t", &err), err);
+  assert_int_equal(atomic_load(&fault.writes), 3);
+  tn_storage_memory_crash(f.memory);
+  expect_content(f.memory, "/w/t/p=1/bucket-0/data", "x");
+  tn_storage_release(faulty);
+}
+
 static void publish__is_whole_or_not_there_after_each_crash(void **state) {
   int64_t n_steps = 0;
   (void)state;
@@ -649,6 +665,7 @@ int main(void) {
       TEST(crash__forgets_what_was_not_synced),
       TEST(crash__brings_back_what_was_removed),
       TEST(crash__loses_folders_whose_name_was_not_synced),
+      TEST(sync_folders__keeps_new_folders_up_to_the_root),
       TEST(publish__is_whole_or_not_there_after_each_crash),
       TEST(sync__is_nothing_when_it_is_turned_off),
       TEST(write__tells_each_step_that_fails),
