@@ -1,9 +1,9 @@
 /* fold_nested.c - nested_update and nested_partial_update: arrays of rows as small tables.
  *
  * Java leaves the order of keyed rows to its hash table. Here they keep the order in which their
- * keys came first. Nulls in the arrays are dropped as soon as something is merged. With a nested
- * key and a full table Java 1.4.2 loses updates; the rule of 2.x is kept here, which updates keys
- * that are there and limits new ones.
+ * keys came first. A first array is taken as it is; nulls and older rows of a key are dropped, and
+ * limits kept, when something is merged with it. With a nested key and a full table Java 1.4.2
+ * loses updates; the rule of 2.x is kept here: keys that are there are updated, new ones limited.
  *
  * Rule: org.apache.paimon.mergetree.compact.aggregate.{FieldNestedUpdateAgg,
  * FieldNestedPartialUpdateAgg}; spec: merge-engines, 6.1.
@@ -46,10 +46,10 @@ static tarn_status load_rows(tn_list_fold *f, tn_list value, tarn_error *err) {
 static tarn_status append_rows(tn_list_fold *f, tn_list value, tarn_error *err) {
   size_t size = f->form == TN_LIST_RAW ? f->raw.end - f->raw.begin : f->bag.n_living;
   size_t limit = limit_of(f), n_more;
-  if (f->form != TN_LIST_NULL && size >= limit) {
+  if (size >= limit) {
     return TARN_OK;
   }
-  n_more = f->form != TN_LIST_NULL ? limit - size : limit;
+  n_more = limit - size;
   TN_TRY(tn_list_fold_load(f, err));
   for (uint32_t row = value.begin; row < value.end && n_more > 0; row++) {
     tn_row_ref at = tn_list_ref(value, row);
@@ -63,6 +63,10 @@ static tarn_status append_rows(tn_list_fold *f, tn_list value, tarn_error *err) 
 
 static tarn_status nested_add(tn_list_fold *f, tn_list value, tarn_error *err) {
   if (value.is_null) {
+    return TARN_OK;
+  }
+  if (f->form == TN_LIST_NULL) { /* agg(null, x) is x: nulls, doublets and all */
+    tn_list_fold_set(f, value);
     return TARN_OK;
   }
   if (!is_keyed(f)) {
@@ -181,8 +185,10 @@ static tarn_status fold_nested_update(const tn_fold_input *in, const tn_fold_ste
   return tn_list_fold_run(in, steps, &ops, out, err);
 }
 
-const tn_fold_function tn_fold_nested_update = {
-    .name = "nested_update", .check = check_rows, .fold = fold_nested_update};
+const tn_fold_function tn_fold_nested_update = {.name = "nested_update",
+                                                .check = check_rows,
+                                                .fold = fold_nested_update,
+                                                .adds_first_as_it_is = true};
 
 /* ------------------------------------------------------------------ nested_partial_update */
 
@@ -238,6 +244,10 @@ static tarn_status partial_add(tn_list_fold *f, tn_list value, tarn_error *err) 
   if (value.is_null) {
     return TARN_OK;
   }
+  if (f->form == TN_LIST_NULL) {
+    tn_list_fold_set(f, value);
+    return TARN_OK;
+  }
   TN_TRY(tn_list_fold_load(f, err));
   return merge_cells(f, value, false, err);
 }
@@ -270,5 +280,7 @@ static tarn_status partial_check(const tn_fold_spec *spec, tarn_error *err) {
   return check_rows(spec, err);
 }
 
-const tn_fold_function tn_fold_nested_partial_update = {
-    .name = "nested_partial_update", .check = partial_check, .fold = fold_nested_partial};
+const tn_fold_function tn_fold_nested_partial_update = {.name = "nested_partial_update",
+                                                        .check = partial_check,
+                                                        .fold = fold_nested_partial,
+                                                        .adds_first_as_it_is = true};
