@@ -205,15 +205,10 @@ static tarn_status open_readers(tn_data_reader *r, tarn_error *err) {
   return TARN_OK;
 }
 
-/* The file, unless it is told beforehand that no row is left; which rows are. */
+/* Open the file; what its statistics leave of the rows. */
 static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
   const tn_data_request *q = &r->request;
-  tarn_status st;
-  TN_TRY(choose_rows(r, err));
-  if (tn_ranges_rows(&r->ranges) == 0 && q->file->row_count > 0) {
-    return TARN_OK;
-  }
-  st = tn_format_open(r->env, r->table->storage, r->format, q->path, &r->file, err);
+  tarn_status st = tn_format_open(r->env, r->table->storage, r->format, q->path, &r->file, err);
   if (st == TARN_E_NOT_FOUND) {
     return tn_fail(err, TARN_E_NOT_FOUND,
                    "data file %s of table %s does not exist: the snapshot that lists it may have "
@@ -226,6 +221,11 @@ static tarn_status open_file(tn_data_reader *r, tarn_error *err) {
                    q->path, (long long)r->file->n_rows, (long long)q->file->row_count);
   }
   return narrow_rows(r, err);
+}
+
+/* A file of which no row is left is not opened, unless it has none at all: that is looked at. */
+static bool needs_file(const tn_data_reader *r) {
+  return tn_ranges_rows(&r->ranges) > 0 || r->request.file->row_count == 0;
 }
 
 /* Did the user allow to go on without (the rest of) the file (D4)? */
@@ -283,7 +283,10 @@ tarn_status tn_data_reader_open(const tn_data_request *request, tn_data_reader *
   tarn_status st;
   *out = NULL;
   TN_TRY(prepare(request, &r, e));
-  st = open_file(r, e);
+  st = choose_rows(r, e);
+  if (st == TARN_OK && needs_file(r)) {
+    st = open_file(r, e);
+  }
   if (st == TARN_OK && tn_ranges_rows(&r->ranges) > 0) {
     st = open_readers(r, e);
   }
@@ -305,7 +308,10 @@ tarn_status tn_data_file_prune(const tn_data_request *request, tn_ranges *out, t
   tn_data_reader *r;
   tarn_status st;
   TN_TRY(prepare(request, &r, e));
-  st = open_file(r, e);
+  st = choose_rows(r, e);
+  if (st == TARN_OK && r->format->prune != NULL && needs_file(r)) {
+    st = open_file(r, e);
+  }
   if (st == TARN_OK) {
     tn_ranges_reset(out);
     *out = r->ranges;
