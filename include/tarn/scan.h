@@ -31,14 +31,22 @@ typedef struct tarn_scan_options {
   int64_t batch_rows;         /* the most rows of a batch; 0: 8192 */
   int32_t keep_statistics; /* 1: plans keep the statistics of files, which tarn_split_describe and
                               tarn_split_encode then tell (without: as Java's dropStats) */
-  tarn_cancel *cancel; /* NULL: cannot be cancelled; must outlive the scan's plans and streams */
+  tarn_cancel *cancel;    /* NULL: cannot be cancelled; must outlive the scan's plans and streams */
+  const char *top_column; /* a hint: of the rows only the first top_n by this column are wanted, and
+                             the caller sorts them; NULL: no hint. Plans leave out splits that
+                             cannot hold any of those rows (append tables; no limit, no filter on
+                             other columns than partition keys; at most 100 rows) */
+  int64_t top_n;
+  int32_t top_descending;  /* 1: the largest come first */
+  int32_t top_nulls_first; /* 1: nulls come before all values, else behind */
 } tarn_scan_options;
 
-#define TARN_SCAN_OPTIONS_INIT {sizeof(tarn_scan_options), 0, 0, 0, -1, 0, 0, 0, 0, 0, 0}
+#define TARN_SCAN_OPTIONS_INIT \
+  {sizeof(tarn_scan_options), 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* options may be NULL: everything. out: tarn_scan_free(). Keeps what it needs of the table.
  * Errors: TARN_E_NOT_FOUND (column, nearest name offered), TARN_E_EXISTS (a user's column has the
- * name of the row kind's: rename ours). */
+ * name of the row kind's: rename ours), TARN_E_INVALID (negative sizes). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_scan_create(tarn_table *table,
                                                       const tarn_scan_options *options,
                                                       tarn_scan **out, tarn_error *err);

@@ -50,6 +50,8 @@ struct tarn_scan {
   tn_arrow_options arrow;
   int64_t batch_rows;
   bool keeps_stats;
+  bool has_top;
+  tn_top_n top;
   tarn_cancel *cancel;
 };
 

@@ -21,6 +21,7 @@ tarn_status tarn_scan_plan(tarn_scan *scan, tarn_plan **out, tarn_error *err) {
   request.table = scan->table->table;
   request.predicate = scan->predicate != NULL ? scan->predicate->root : NULL;
   request.limit = scan->limit;
+  request.top = scan->has_top ? &scan->top : NULL;
   request.keeps_stats = scan->keeps_stats;
   request.cancel = scan->cancel;
   st = tn_plan_create(&request, &plan->plan, err);

@@ -15,6 +15,25 @@ void tarn_scan_free(tarn_scan *scan) {
   tn_api_scan_release(scan);
 }
 
+/* The hint of the first rows; columns of system tables have none. */
+static tarn_status resolve_top(tarn_scan *scan, const tarn_scan_options *o, tarn_error *err) {
+  int32_t n_fields, at;
+  const tn_field *fields = tn_api_table_fields(scan->table, &n_fields);
+  if (o->top_column == NULL) {
+    return TARN_OK;
+  }
+  if (o->top_n < 0) {
+    return tn_fail(err, TARN_E_INVALID, "top_n is %lld", (long long)o->top_n);
+  }
+  at = tn_fields_find(fields, n_fields, tn_slice_text(o->top_column));
+  if (at < 0) {
+    return tn_fail(err, TARN_E_NOT_FOUND, "top_column: there is no column '%s'", o->top_column);
+  }
+  scan->has_top = scan->table->system == NULL;
+  scan->top = (tn_top_n){fields[at].id, o->top_n, o->top_descending != 0, o->top_nulls_first != 0};
+  return TARN_OK;
+}
+
 tarn_status tarn_scan_create(tarn_table *table, const tarn_scan_options *options, tarn_scan **out,
                              tarn_error *err) {
   tarn_scan_options o = TARN_SCAN_OPTIONS_INIT;
@@ -55,6 +74,9 @@ tarn_status tarn_scan_create(tarn_table *table, const tarn_scan_options *options
   scan->cancel = o.cancel;
   st = tn_api_resolve_columns(scan, o.columns, o.n_columns,
                               o.row_kind_name != NULL ? o.row_kind_name : "_row_kind", err);
+  if (st == TARN_OK) {
+    st = resolve_top(scan, &o, err);
+  }
   if (st != TARN_OK) {
     tn_api_scan_release(scan);
     return st;

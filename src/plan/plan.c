@@ -24,6 +24,7 @@
 #include "plan/fallback.h"
 #include "plan/packing.h"
 #include "plan/plan_internal.h"
+#include "plan/top_n.h"
 #include "plan/travel.h"
 
 #define MAX_TRIES 4 /* of planning the latest snapshot while snapshots expire */
@@ -155,7 +156,8 @@ static void set_up_request(planner *p) {
   r->table = p->table;
   r->filter = &p->filter;
   r->prunes_by_value = prunes_by_value(p);
-  r->keeps_stats = p->scan->keeps_stats || p->filter.evolution != NULL;
+  r->keeps_stats = p->scan->keeps_stats || p->filter.evolution != NULL ||
+                   tn_top_n_applies(p->scan, p->has_value_filter, p->plan->kind);
   r->is_changes = p->plan->kind == TN_PLAN_DELTA || p->plan->kind == TN_PLAN_CHANGELOG;
   r->has_min_creation = p->travel.has_min_creation;
   r->min_creation_ms = p->travel.min_creation_ms;
@@ -490,6 +492,9 @@ static tarn_status plan_snapshot(planner *p, tarn_error *err) {
     TN_TRY(make_splits(p, err));
   }
   cut_at_limit(p);
+  if (tn_top_n_applies(p->scan, p->has_value_filter, plan->kind)) {
+    TN_TRY(tn_top_n_prune(p->scan, p->plan, &p->scratch, err));
+  }
   count_files(p);
   return take_over_memory(p, err);
 }

@@ -85,10 +85,18 @@ struct tn_plan {
   tn_plan_stats stats;
 };
 
+/* Only the first n rows by one column are wanted, and the reader of the rows sorts them. */
+typedef struct tn_top_n {
+  int32_t field_id;
+  int64_t n;
+  bool is_descending, nulls_first;
+} tn_top_n;
+
 typedef struct tn_scan {
   tn_table *table;
   const tn_pred *predicate; /* on the table's columns; NULL: none. Borrowed for the call */
   int64_t limit;            /* -1: none */
+  const tn_top_n *top;      /* splits that hold none of these rows may be left out; NULL: none */
   bool keeps_stats;         /* keep statistics of files (explain, serialised splits) */
   const tarn_cancel *cancel;
 } tn_scan;
