@@ -258,6 +258,24 @@ static void add_fish_verbs(cli_text *out, const char *noun) {
   }
 }
 
+/* What the argument of a verb may be: one of a few words, or a noun. */
+static void add_fish_arguments(cli_text *out, const cli_verb *v, const char *condition) {
+  bool is_choice = strchr(v->arguments, '|') != NULL;
+  if (!is_choice && strcmp(v->noun, "help") != 0) {
+    return;
+  }
+  cli_text_puts(out, "complete -c tarn -f -n ");
+  add_fish_text(out, condition);
+  cli_text_puts(out, " -a '");
+  for (const char *a = is_choice ? v->arguments : ""; *a != '\0'; a++) {
+    cli_text_char(out, *a == '|' ? ' ' : *a);
+  }
+  for (size_t i = 0; i < cli_n_nouns && !is_choice; i++) {
+    cli_text_printf(out, "%s%s", i > 0 ? " " : "", cli_nouns[i].name);
+  }
+  cli_text_puts(out, "'\n");
+}
+
 static void add_fish(cli_text *out) {
   cli_text_puts(out, "# fish completion for tarn; made by 'tarn completion fish'\n");
   for (size_t i = 0; i < cli_n_nouns; i++) {
@@ -283,6 +301,9 @@ static void add_fish(cli_text *out) {
                        ? "__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s"
                        : "__fish_seen_subcommand_from %s",
                    v->noun, v->verb);
+    if (is_shown(v)) {
+      add_fish_arguments(out, v, condition);
+    }
     for (size_t o = 0; o < CLI_N_OPTIONS && is_shown(v); o++) {
       if ((v->options & CLI_BIT(o)) != 0) {
         add_fish_option(out, condition, &cli_options[o]);
