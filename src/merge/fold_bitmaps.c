@@ -92,7 +92,8 @@ static tarn_status fold32(const tn_fold_input *in, const tn_fold_steps *steps, t
   return tn_fold_stored_sets(in, steps, &ops, out, err);
 }
 
-const tn_fold_function tn_fold_rbm32 = {.name = "rbm32", .check = check_bitmap, .fold = fold32};
+const tn_fold_function tn_fold_rbm32 = {
+    .name = "rbm32", .check = check_bitmap, .fold = fold32, .adds_first_as_it_is = true};
 
 /* ------------------------------------------------------------------ 64 bits */
 
@@ -138,4 +139,5 @@ static tarn_status fold64(const tn_fold_input *in, const tn_fold_steps *steps, t
   return tn_fold_stored_sets(in, steps, &ops, out, err);
 }
 
-const tn_fold_function tn_fold_rbm64 = {.name = "rbm64", .check = check_bitmap, .fold = fold64};
+const tn_fold_function tn_fold_rbm64 = {
+    .name = "rbm64", .check = check_bitmap, .fold = fold64, .adds_first_as_it_is = true};

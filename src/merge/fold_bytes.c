@@ -29,9 +29,7 @@ static tarn_status unite(accumulator *acc, tn_slice value, bool is_reversed, tar
   if (st == TARN_OK) {
     st = acc->ops->unite(acc->set, env, value, is_reversed, err);
   }
-  return st != TARN_OK ? tn_error_context(err, st, "column '%s': %s", acc->in->spec->field->name,
-                                          acc->ops->what)
-                       : TARN_OK;
+  return st != TARN_OK ? tn_error_context(err, st, "%s", acc->ops->what) : TARN_OK;
 }
 
 static tarn_status take_step(accumulator *acc, tn_fold_op op, tn_row_ref ref, tarn_error *err) {

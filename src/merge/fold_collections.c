@@ -177,8 +177,10 @@ static tarn_status merge_map_check(const tn_fold_spec *spec, tarn_error *err) {
   return TARN_OK;
 }
 
-const tn_fold_function tn_fold_merge_map = {
-    .name = "merge_map", .check = merge_map_check, .fold = fold_merge_map};
+const tn_fold_function tn_fold_merge_map = {.name = "merge_map",
+                                            .check = merge_map_check,
+                                            .fold = fold_merge_map,
+                                            .adds_first_as_it_is = true};
 
 /* ------------------------------------------------------------------ merge_map_with_keytime */
 
@@ -225,9 +227,7 @@ static tarn_status is_after(const tn_list_fold *f, tn_row_ref a, tn_row_ref b, b
   const tn_vec *time_a = entry_time(f, a), *time_b = entry_time(f, b);
   if (!tn_type_is_string(time_a->type)) {
     return tn_fail(err, TARN_E_INVALID,
-                   "column '%s': merge_map_with_keytime compares times as strings, but field '%s' "
-                   "is %s",
-                   f->spec->field->name,
+                   "merge_map_with_keytime compares times as strings, but field '%s' is %s",
                    f->spec->field->type.fields[1].type.fields[time_field(f->spec)].name,
                    tn_type_text_of(time_a->type).text);
   }
@@ -374,5 +374,7 @@ static tarn_status timed_check(const tn_fold_spec *spec, tarn_error *err) {
   return TARN_OK;
 }
 
-const tn_fold_function tn_fold_merge_map_with_keytime = {
-    .name = "merge_map_with_keytime", .check = timed_check, .fold = fold_timed};
+const tn_fold_function tn_fold_merge_map_with_keytime = {.name = "merge_map_with_keytime",
+                                                         .check = timed_check,
+                                                         .fold = fold_timed,
+                                                         .adds_first_as_it_is = true};

@@ -297,8 +297,7 @@ static tarn_status reserve_refs(tn_list_fold *f, size_t n, tarn_error *err) {
   tn_row_ref *grown;
   if (!tn_add_size(f->n_refs, n, &need) || need > INT32_MAX) {
     return tn_fail(err, TARN_E_LIMIT,
-                   "column '%s': more than 2147483647 elements in a batch; ask for fewer rows",
-                   f->spec->field->name);
+                   "more than 2147483647 elements in a batch; ask for fewer rows");
   }
   if (need <= f->ref_capacity) {
     return TARN_OK;

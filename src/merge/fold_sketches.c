@@ -67,7 +67,7 @@ static tarn_status fold_hll(const tn_fold_input *in, const tn_fold_steps *steps,
 }
 
 const tn_fold_function tn_fold_hll_sketch = {
-    .name = "hll_sketch", .check = check_hll, .fold = fold_hll};
+    .name = "hll_sketch", .check = check_hll, .fold = fold_hll, .adds_first_as_it_is = true};
 
 /* ------------------------------------------------------------------ theta_sketch */
 
@@ -117,4 +117,4 @@ static tarn_status fold_theta(const tn_fold_input *in, const tn_fold_steps *step
 }
 
 const tn_fold_function tn_fold_theta_sketch = {
-    .name = "theta_sketch", .check = check_theta, .fold = fold_theta};
+    .name = "theta_sketch", .check = check_theta, .fold = fold_theta, .adds_first_as_it_is = true};
