@@ -194,6 +194,12 @@ tarn_status tn_pq_leaf_writer_give_up_codes(tn_pq_leaf_writer *leaf, tarn_error 
   return st;
 }
 
+/* Is the open page one of codes? One of nulls only, before there is any value, is not: a dictionary
+ * is never empty. */
+static bool uses_codes(const tn_pq_leaf_writer *leaf) {
+  return leaf->has_codes && leaf->dictionary.n > 0;
+}
+
 static uint32_t code_width(const tn_pq_leaf_writer *leaf) {
   return leaf->dictionary.n > 1 ? 32 - (uint32_t)__builtin_clz(leaf->dictionary.n - 1) : 1;
 }
@@ -252,10 +258,12 @@ static tarn_status make_body(tn_pq_leaf_writer *leaf, tn_pq_bytes *body, tarn_er
   } else if (node->max_def > 0) {
     out = put_levels(leaf->defs.data, leaf->n_entries, node->max_def, out);
   }
-  if (leaf->has_codes) {
+  if (uses_codes(leaf)) {
     *out++ = (uint8_t)width;
+  }
+  if (uses_codes(leaf) && leaf->n_values > 0) {
     out = tn_pq_rle_put((const void *)leaf->values.data, leaf->n_values, width, out);
-  } else if (leaf->values.len > 0) {
+  } else if (!leaf->has_codes && leaf->values.len > 0) {
     memcpy(out, leaf->values.data, leaf->values.len);
     out += leaf->values.len;
   }
@@ -428,7 +436,7 @@ tarn_status tn_pq_leaf_writer_close_page(tn_pq_leaf_writer *leaf, tn_pq_scratch 
   if (leaf->has_codes && !pays(leaf)) {
     TN_TRY(tn_pq_leaf_writer_give_up_codes(leaf, err));
   }
-  if (leaf->has_codes) {
+  if (uses_codes(leaf)) {
     kind.encoding = TN_PQ_PLAIN_DICTIONARY;
   }
   TN_TRY(page_bounds(leaf, scratch, &bounds, err));
@@ -443,8 +451,8 @@ tarn_status tn_pq_leaf_writer_close_page(tn_pq_leaf_writer *leaf, tn_pq_scratch 
   TN_TRY(tn_pq_pieces_append(&leaf->pages, scratch->header.data, scratch->header.len, err));
   TN_TRY(tn_pq_pieces_append(&leaf->pages, packed.data, packed.len, err));
   leaf->plain_bytes += (int64_t)(scratch->header.len + body.len);
-  leaf->n_code_pages += leaf->has_codes;
-  leaf->n_plain_pages += !leaf->has_codes;
+  leaf->n_code_pages += uses_codes(leaf);
+  leaf->n_plain_pages += !uses_codes(leaf);
   open_page(leaf);
   return TARN_OK;
 }
