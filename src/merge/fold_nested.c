@@ -104,8 +104,8 @@ static void truncate_rows(tn_list_fold *f, size_t n_unmarked, size_t n) {
 
 /* The value comes first, the rows of the accumulator behind it. */
 static tarn_status append_rows_to(tn_list_fold *f, tn_list value, tarn_error *err) {
-  size_t size = value.is_null ? 0 : value.end - value.begin, limit = limit_of(f);
-  if (!value.is_null && size >= limit) {
+  size_t size = value.end - value.begin, limit = limit_of(f);
+  if (size >= limit) {
     tn_list_fold_set(f, value);
     return TARN_OK;
   }
@@ -149,6 +149,9 @@ static tarn_status update_rows_of(tn_list_fold *f, tn_list value, tarn_error *er
 }
 
 static tarn_status nested_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
+  if (value.is_null) {
+    return TARN_OK;
+  }
   if (f->form == TN_LIST_NULL) {
     tn_list_fold_set(f, value);
     return TARN_OK;
@@ -253,6 +256,9 @@ static tarn_status partial_add(tn_list_fold *f, tn_list value, tarn_error *err) 
 }
 
 static tarn_status partial_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
+  if (value.is_null) {
+    return TARN_OK;
+  }
   if (f->form == TN_LIST_NULL) {
     tn_list_fold_set(f, value);
     return TARN_OK;
