@@ -135,48 +135,40 @@ static const tn_field partition_fields[] = {
     TN_LONG(6, "last_file_creation_time", TN_NULLABLE), TN_FLAG(7, "done", TN_NULLABLE),
 };
 
-/* "k1=v1/k2=v2" with the values of folder names, unescaped. */
+static int hex_digit(uint8_t c) {
+  return c <= '9' ? c - '0' : c - 'A' + 10;
+}
+
+/* "k1=v1/k2=v2" with the values of the folder's name, unescaped. */
 static tarn_status spec_text(const tn_table *table, tn_slice partition, tn_buf *out,
                              tarn_error *err) {
-  const tn_schema *schema = table->schema;
-  tn_datum *values;
-  tn_arena scratch;
-  tarn_status st = TARN_OK;
-  if (!table->facts.partition_legacy_name) {
-    return tn_partition_text(table, partition, out, err);
-  }
-  tn_arena_init(&scratch, &table->env->mem, TN_SYSTEM_TEXT_BYTES);
-  TN_TRY_TO(done, tn_partition_values(&scratch, schema, partition, &values, err));
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    const tn_field *field = &schema->fields[schema->partition_columns[i]];
-    size_t begin;
-    TN_TRY_TO(done, tn_buf_printf(out, err, "%s%s=", i > 0 ? "/" : "", field->name));
-    begin = out->len;
-    if (!values[i].is_null) {
-      TN_TRY_TO(done, tn_system_java_text(&field->type, &values[i], table->env->zone, out, err));
+  size_t to = 0;
+  TN_TRY(tn_partition_path(table, partition, out, err));
+  for (size_t i = 0; i < out->len; i++) {
+    uint8_t c = out->data[i];
+    if (c == '%') { /* two digits follow, as tn_partition_path() wrote them */
+      c = (uint8_t)(hex_digit(out->data[i + 1]) << 4 | hex_digit(out->data[i + 2]));
+      i += 2;
     }
-    if (out->len == begin) {
-      TN_TRY_TO(done, tn_buf_text(out, table->facts.partition_default_name, err));
-    }
+    out->data[to++] = c;
   }
-done:
-  tn_arena_reset(&scratch);
-  return st;
+  out->len = to > 0 ? to - 1 : 0; /* without the slash at the end */
+  return TARN_OK;
 }
 
 typedef struct partition_list {
   tn_system_scan *scan;
   const table_place *place;
-  const tn_table *table;
 } partition_list;
 
-static tarn_status add_partition(void *ctx, const tn_partition_sum *sum, tarn_error *err) {
+static tarn_status add_partition(void *ctx, const tn_table *table, const tn_file_sum *sum,
+                                 tarn_error *err) {
   const partition_list *l = ctx;
   tn_system_rows *rows = &l->scan->rows;
   tarn_status st = TARN_OK;
   tn_buf text;
   tn_buf_init(&text, &rows->env->mem, TN_SYSTEM_TEXT_BYTES);
-  TN_TRY_TO(done, spec_text(l->table, sum->partition, &text, err));
+  TN_TRY_TO(done, spec_text(table, sum->partition, &text, err));
   TN_TRY_TO(done, tn_system_rows_add(rows, err));
   TN_TRY_TO(done, tn_system_rows_text(rows, 0, l->place->database, err));
   TN_TRY_TO(done, tn_system_rows_text(rows, 1, l->place->name, err));
@@ -194,13 +186,12 @@ done:
 static tarn_status add_partitions(tn_system_scan *scan, const table_place *place, tarn_error *err) {
   tn_table_name name = {.database = place->database, .table = place->name};
   tn_table *table = NULL;
-  partition_list list = {scan, place, NULL};
+  partition_list list = {scan, place};
   tarn_status st;
   if (place->schema->n_partition_keys == 0) {
     return TARN_OK;
   }
   TN_TRY(tn_catalog_table(scan->env, scan->system->catalog, &name, NULL, 0, &table, err));
-  list.table = table;
   st = tn_system_each_partition(table, &scan->scratch, scan->cancel, add_partition, &list, err);
   tn_table_release(table);
   return st;

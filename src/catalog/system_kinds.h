@@ -92,18 +92,22 @@ extern const tn_system_kind tn_system_tables, tn_system_all_partitions, tn_syste
 
 /* ------------------------------------------------------------------ files of a snapshot */
 
-/* A live partition of a table and what its files come to. */
-typedef struct tn_partition_sum {
+/* What the live files of a partition (and bucket) come to. */
+typedef struct tn_file_sum {
   tn_slice partition;
+  int32_t bucket;
   int64_t n_rows, n_bytes, n_files;
-  int64_t last_ms; /* when its newest file was made: the writer's wall clock, as if UTC */
-} tn_partition_sum;
+  int64_t last_ms; /* when the newest file was made, one that is deleted again as well: the writer's
+                      wall clock, as if UTC */
+} tn_file_sum;
 
-typedef tarn_status (*tn_partition_sink)(void *ctx, const tn_partition_sum *sum, tarn_error *err);
-/* The partitions of the snapshot that a read of the table sees; level 0 counts, bucket-postpone
- * does not. Slices are borrowed for the call of the sink. */
+/* table: whose partition it is. */
+typedef tarn_status (*tn_file_sum_sink)(void *ctx, const tn_table *table, const tn_file_sum *sum,
+                                        tarn_error *err);
+/* The partitions of the snapshot that a read of the table sees, of both branches where it reads
+ * two; level 0 counts, bucket-postpone does not. Slices are borrowed for the call of the sink. */
 TN_CHECKED tarn_status tn_system_each_partition(tn_table *table, tn_arena *scratch,
-                                                const tarn_cancel *cancel, tn_partition_sink sink,
+                                                const tarn_cancel *cancel, tn_file_sum_sink sink,
                                                 void *ctx, tarn_error *err);
 
 /* ------------------------------------------------------------------ views */

@@ -5,18 +5,10 @@
 
 #include "catalog/system_kinds.h"
 #include "plan/entries.h"
-#include "plan/groups.h"
+#include "plan/fallback.h"
 #include "plan/travel.h"
 
-/* ------------------------------------------------------------------ lists, entries, groups */
-
-/* A reading of manifests. */
-typedef struct manifest_scan {
-  tn_table *table;
-  tn_arena *scratch;
-  const tarn_cancel *cancel;
-  tn_manifest_refs manifests;
-} manifest_scan;
+/* ------------------------------------------------------------------ lists and entries */
 
 /* Hand on the manifests of lists; an absent list has none. */
 static tarn_status read_lists(tn_table *table, const tn_manifest_name *lists, size_t n_lists,
@@ -30,89 +22,145 @@ static tarn_status read_lists(tn_table *table, const tn_manifest_name *lists, si
   return TARN_OK;
 }
 
+/* Sums over the entries of a snapshot. As PartitionEntry and BucketEntry do: what is added counts,
+ * what is deleted is taken off again, but for its time. */
+typedef struct summing {
+  tn_table *table;
+  tn_arena *scratch;
+  const tarn_cancel *cancel;
+  bool by_bucket, hides_postpone;
+  tn_manifest_refs manifests;
+  tn_buf key;
+  tn_map sums; /* of tn_file_sum, by partition and, if wanted, bucket */
+} summing;
+
+static void summing_init(summing *s, tn_table *table, tn_arena *scratch,
+                         const tarn_cancel *cancel) {
+  *s = (summing){.table = table, .scratch = scratch, .cancel = cancel};
+  tn_buf_init(&s->key, &table->env->mem, TN_SYSTEM_TEXT_BYTES);
+  tn_map_init(&s->sums, &table->env->mem);
+}
+
+static void summing_reset(summing *s) {
+  tn_map_reset(&s->sums);
+  tn_buf_reset(&s->key);
+}
+
 static tarn_status keep_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
-  manifest_scan *m_scan = ctx;
+  summing *s = ctx;
   return m->n_added > 0 || m->n_deleted > 0
-             ? tn_manifest_refs_add(&m_scan->manifests, m_scan->scratch, m, err)
+             ? tn_manifest_refs_add(&s->manifests, s->scratch, m, err)
              : TARN_OK;
 }
 
-typedef tarn_status (*groups_sink)(void *ctx, const tn_file_groups *groups, tarn_error *err);
-
-/* The live files of a snapshot by partition and bucket, level 0 among them; borrowed for the call
- * of the sink. */
-static tarn_status read_groups(manifest_scan *scan, const tn_snapshot *s, bool hides_postpone,
-                               groups_sink sink, void *ctx, tarn_error *err) {
-  tn_table *table = scan->table;
-  tn_scan_filter filter = {0};
-  tn_entries entries = {0};
-  tn_entries_request request = {.table = table,
-                                .filter = &filter,
-                                .hides_postpone = hides_postpone,
-                                .row_limit = -1,
-                                .cancel = scan->cancel};
-  const tn_manifest_name names[] = {
-      {s->base_manifest_list, s->base_manifest_list_size, -1},
-      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
-  };
-  tn_file_groups groups = {0};
-  tarn_status st;
-  TN_TRY(tn_scan_filter_init(&filter, table, NULL, scan->scratch, err));
-  TN_TRY(read_lists(table, names, TN_COUNT(names), keep_manifest, scan, err));
-  request.manifests = scan->manifests.items;
-  request.n_manifests = (int32_t)scan->manifests.count;
-  TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
-  TN_TRY_TO(done, tn_groups_make(table, entries.items, entries.count, scan->scratch, &groups, err));
-  st = sink(ctx, &groups, err);
-done:
-  tn_entries_reset(&entries);
-  return st;
-}
-
-static void add_files(tn_partition_sum *sum, const tn_file_group *group) {
-  uint64_t n_rows = (uint64_t)sum->n_rows, n_bytes = (uint64_t)sum->n_bytes;
-  for (int64_t i = 0; i < group->n_files; i++) {
-    const tn_scan_entry *e = group->files[i];
-    n_rows += (uint64_t)e->row_count;
-    n_bytes += (uint64_t)e->file_size;
-    if (e->has_creation_time && e->creation_time_ms > sum->last_ms) {
-      sum->last_ms = e->creation_time_ms;
-    }
+/* The sum that an entry belongs to, made when it is the first one. */
+static tarn_status find_sum(summing *s, const tn_manifest_entry *e, tn_file_sum **out,
+                            tarn_error *err) {
+  tn_map_entry *found;
+  tn_slice key;
+  s->key.len = 0;
+  TN_TRY(tn_buf_append(&s->key, e->partition.data, e->partition.len, err));
+  if (s->by_bucket) {
+    TN_TRY(tn_buf_append(&s->key, &e->bucket, sizeof(e->bucket), err));
   }
-  sum->n_rows = (int64_t)n_rows;
-  sum->n_bytes = (int64_t)n_bytes;
-  sum->n_files += group->n_files;
+  found = tn_map_find(&s->sums, tn_buf_slice(&s->key));
+  if (found == NULL) {
+    tn_file_sum *sum = tn_arena_calloc(s->scratch, 1, sizeof(*sum));
+    if (sum == NULL || !tn_arena_slice(s->scratch, tn_buf_slice(&s->key), &key)) {
+      return tn_oom(err);
+    }
+    sum->partition = tn_slice_of(key.data, e->partition.len);
+    sum->bucket = e->bucket;
+    TN_TRY(tn_map_put(&s->sums, key, &found, NULL, err));
+    found->value.ptr = sum;
+  }
+  *out = found->value.ptr;
+  return TARN_OK;
 }
 
-typedef struct partition_walk {
-  tn_partition_sink sink;
-  void *ctx;
-} partition_walk;
+static int64_t wrapping_add(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
 
-/* Groups of one partition lie together. */
-static tarn_status sum_partitions(void *ctx, const tn_file_groups *groups, tarn_error *err) {
-  const partition_walk *walk = ctx;
-  for (int64_t g = 0; g < groups->count;) {
-    const tn_file_group *first = &groups->items[g];
-    tn_partition_sum sum = {.partition = first->partition};
-    for (; g < groups->count && groups->items[g].partition_index == first->partition_index; g++) {
-      add_files(&sum, &groups->items[g]);
-    }
-    TN_TRY(walk->sink(walk->ctx, &sum, err));
+static tarn_status add_entry(void *ctx, const tn_manifest_entry *e, tarn_error *err) {
+  summing *s = ctx;
+  bool is_add = e->kind == TN_FILE_ADD;
+  tn_file_sum *sum;
+  if (s->hides_postpone && e->bucket < 0) {
+    return TARN_OK;
+  }
+  TN_TRY(find_sum(s, e, &sum, err));
+  sum->n_rows = wrapping_add(sum->n_rows, is_add ? e->file.row_count : -e->file.row_count);
+  sum->n_bytes = wrapping_add(sum->n_bytes, is_add ? e->file.file_size : -e->file.file_size);
+  sum->n_files += is_add ? 1 : -1;
+  if (e->file.has_creation_time && e->file.creation_time_ms > sum->last_ms) {
+    sum->last_ms = e->file.creation_time_ms;
   }
   return TARN_OK;
 }
 
-tarn_status tn_system_each_partition(tn_table *table, tn_arena *scratch, const tarn_cancel *cancel,
-                                     tn_partition_sink sink, void *ctx, tarn_error *err) {
-  manifest_scan scan = {.table = table, .scratch = scratch, .cancel = cancel};
-  partition_walk walk = {sink, ctx};
+static tarn_status sum_up(summing *s, const tn_snapshot *snapshot, tarn_error *err) {
+  tn_table *table = s->table;
+  const tn_manifest_name lists[] = {
+      {snapshot->base_manifest_list, snapshot->base_manifest_list_size, -1},
+      {snapshot->delta_manifest_list, snapshot->delta_manifest_list_size, -1},
+  };
+  TN_TRY(read_lists(table, lists, TN_COUNT(lists), keep_manifest, s, err));
+  for (size_t i = 0; i < s->manifests.count; i++) {
+    const tn_manifest_ref *m = &s->manifests.items[i];
+    const tn_manifest_name name = {m->name, m->size_bytes, m->n_added + m->n_deleted};
+    TN_TRY(tn_cancel_check(s->cancel, err));
+    TN_TRY(tn_manifest_read(table->env, table->storage, &tn_plan_readers, table->path, &name,
+                            add_entry, s, err));
+  }
+  return TARN_OK;
+}
+
+/* Hand on the sums that have files, but those whose partition is in `without`. */
+static tarn_status give_sums(const summing *s, const summing *without, tn_file_sum_sink sink,
+                             void *ctx, tarn_error *err) {
+  for (size_t i = 0; i < s->sums.count; i++) {
+    const tn_file_sum *sum = s->sums.entries[i].value.ptr;
+    const tn_map_entry *first =
+        without != NULL ? tn_map_find(&without->sums, sum->partition) : NULL;
+    if (sum->n_files > 0 &&
+        (first == NULL || ((const tn_file_sum *)first->value.ptr)->n_files <= 0)) {
+      TN_TRY(sink(ctx, s->table, sum, err));
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status sum_partitions(summing *s, tarn_error *err) {
   tn_travel travel = {0};
-  TN_TRY(tn_travel_resolve(table, scratch, &travel, err));
-  return travel.has_snapshot
-             ? read_groups(&scan, &travel.snapshot, table->facts.bucket_mode == TN_BUCKETS_POSTPONE,
-                           sum_partitions, &walk, err)
-             : TARN_OK;
+  s->hides_postpone = s->table->facts.bucket_mode == TN_BUCKETS_POSTPONE;
+  TN_TRY(tn_travel_resolve(s->table, s->scratch, &travel, err));
+  return travel.has_snapshot ? sum_up(s, &travel.snapshot, err) : TARN_OK;
+}
+
+tarn_status tn_system_each_partition(tn_table *table, tn_arena *scratch, const tarn_cancel *cancel,
+                                     tn_file_sum_sink sink, void *ctx, tarn_error *err) {
+  tn_table *branches[2] = {NULL, NULL};
+  bool has_two = tn_fallback_is_wanted(table);
+  summing sums[2];
+  tarn_status st = TARN_OK;
+  for (int i = 0; i < 2; i++) {
+    summing_init(&sums[i], table, scratch, cancel);
+  }
+  for (int i = 0; i < (has_two ? 2 : 1); i++) {
+    if (has_two) {
+      TN_TRY_TO(done, tn_fallback_branch(table, i == 1, &branches[i], err));
+      sums[i].table = branches[i] != NULL ? branches[i] : table;
+    }
+    TN_TRY_TO(done, sum_partitions(&sums[i], err));
+    TN_TRY_TO(done, give_sums(&sums[i], i == 1 ? &sums[0] : NULL, sink, ctx, err));
+  }
+done:
+  for (int i = 0; i < 2; i++) {
+    summing_reset(&sums[i]);
+    tn_table_release(branches[i]);
+  }
+  return st;
 }
 
 /* ------------------------------------------------------------------ $partitions */
@@ -143,7 +191,7 @@ static void sort_rows(tn_system_rows *rows) {
 }
 
 /* Four columns from `column` on. */
-static void set_sum(tn_system_rows *rows, int32_t column, const tn_partition_sum *sum) {
+static void set_sum(tn_system_rows *rows, int32_t column, const tn_file_sum *sum) {
   tn_system_rows_int(rows, column, sum->n_rows);
   tn_system_rows_int(rows, column + 1, sum->n_bytes);
   tn_system_rows_int(rows, column + 2, sum->n_files);
@@ -151,13 +199,14 @@ static void set_sum(tn_system_rows *rows, int32_t column, const tn_partition_sum
   tn_system_rows_int(rows, column + 3, sum->last_ms);
 }
 
-static tarn_status add_partition(void *ctx, const tn_partition_sum *sum, tarn_error *err) {
+static tarn_status add_partition(void *ctx, const tn_table *table, const tn_file_sum *sum,
+                                 tarn_error *err) {
   tn_system_scan *scan = ctx;
   tarn_status st;
   tn_buf text;
   TN_TRY(tn_system_rows_add(&scan->rows, err));
   tn_buf_init(&text, &scan->env->mem, TN_SYSTEM_TEXT_BYTES);
-  st = tn_partition_text(scan->table, sum->partition, &text, err);
+  st = tn_partition_text(table, sum->partition, &text, err);
   if (st == TARN_OK) {
     st = tn_system_rows_slice(&scan->rows, 0, tn_buf_slice(&text), err);
   }
@@ -181,18 +230,13 @@ static const tn_field bucket_fields[] = {
     TN_LONG(4, "file_count", TN_NOT_NULL),   TN_TIME3(5, "last_update_time", TN_NULLABLE),
 };
 
-static tarn_status add_buckets(void *ctx, const tn_file_groups *groups, tarn_error *err) {
-  tn_system_scan *scan = ctx;
-  tn_system_rows *rows = &scan->rows;
-  for (int64_t g = 0; g < groups->count; g++) {
-    const tn_file_group *group = &groups->items[g];
-    tn_partition_sum sum = {0};
-    add_files(&sum, group);
-    TN_TRY(tn_system_rows_add(rows, err));
-    TN_TRY(tn_system_rows_partition(rows, 0, scan->table, group->partition, err));
-    tn_system_rows_int(rows, 1, group->bucket);
-    set_sum(rows, 2, &sum);
-  }
+static tarn_status add_bucket(void *ctx, const tn_table *table, const tn_file_sum *sum,
+                              tarn_error *err) {
+  tn_system_rows *rows = &((tn_system_scan *)ctx)->rows;
+  TN_TRY(tn_system_rows_add(rows, err));
+  TN_TRY(tn_system_rows_partition(rows, 0, table, sum->partition, err));
+  tn_system_rows_int(rows, 1, sum->bucket);
+  set_sum(rows, 2, sum);
   return TARN_OK;
 }
 
@@ -200,18 +244,24 @@ static tarn_status add_buckets(void *ctx, const tn_file_groups *groups, tarn_err
  * is there counts, level 0 and bucket-postpone, too. */
 static tarn_status bucket_rows(tn_system_scan *scan, tarn_error *err) {
   tn_table *table = scan->table;
-  manifest_scan reading = {.table = table, .scratch = &scan->scratch, .cancel = scan->cancel};
   tn_snapshot snapshot;
+  summing sums;
   int64_t id;
+  tarn_status st;
   TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
   if (id <= 0) {
     return TARN_OK;
   }
   TN_TRY(tn_snapshot_read(table->env, table->storage, table->branch_path, id, &scan->scratch,
                           &snapshot, err));
-  TN_TRY(read_groups(&reading, &snapshot, false, add_buckets, scan, err));
+  summing_init(&sums, table, &scan->scratch, scan->cancel);
+  sums.by_bucket = true;
+  TN_TRY_TO(done, sum_up(&sums, &snapshot, err));
+  TN_TRY_TO(done, give_sums(&sums, NULL, add_bucket, scan, err));
   sort_rows(&scan->rows);
-  return TARN_OK;
+done:
+  summing_reset(&sums);
+  return st;
 }
 
 /* ------------------------------------------------------------------ $manifests */

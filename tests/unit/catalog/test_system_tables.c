@@ -351,6 +351,27 @@ static void table_indexes__list_vectors_as_rows(void **state) {
   st_end(&t);
 }
 
+/* A file that came and went has left its time. */
+static void partitions__last_update_is_that_of_any_file(void **state) {
+  system_test t;
+  tn_manifest_entry gone;
+  (void)state;
+  st_begin(&t, 1);
+  tm_schema(&t.tm, 0, KEYED_FIELDS, "p", "p,k", "bucket=2");
+  gone = keyed_entry(&t, "b.avro", 1, 1, 0, 5, 30);
+  tm_commit(&t.tm, 1,
+            (tn_manifest_entry[]){keyed_entry(&t, "a.avro", 1, 0, 5, 1, 9), gone, tm_deleted(gone)},
+            3);
+  st_open(&t, "");
+  t.system = "partitions";
+  t.select = "partition,record_count,file_count,last_update_time";
+  st_assert(&t, "p=1|10|1|1970-01-01 00:00:30.000");
+  t.system = "buckets"; /* one without files is none */
+  t.select = "bucket,last_update_time";
+  st_assert(&t, "0|1970-01-01 00:00:09.000");
+  st_end(&t);
+}
+
 /* Files that wait in bucket-postpone are seen by $buckets alone. */
 static void partitions__leave_out_what_is_postponed(void **state) {
   system_test t;
@@ -521,6 +542,7 @@ int main(void) {
       cmocka_unit_test(files__come_in_several_batches),
       cmocka_unit_test(buckets__are_those_of_the_latest_snapshot),
       cmocka_unit_test(buckets__sum_up_files_in_order),
+      cmocka_unit_test(partitions__last_update_is_that_of_any_file),
       cmocka_unit_test(partitions__leave_out_what_is_postponed),
       cmocka_unit_test(manifests__of_the_snapshot_travelled_to),
       cmocka_unit_test(table_indexes__list_vectors_as_rows),
