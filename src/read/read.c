@@ -517,25 +517,12 @@ static tarn_status find_context(tn_read *read, const tn_split *split, const tn_r
 }
 
 static tarn_status check_split(const tn_read_context *c, const tn_split *split, tarn_error *err) {
-  static const char *const engines[] = {
-      [TN_ENGINE_DEDUPLICATE] = "deduplicate",
-      [TN_ENGINE_PARTIAL_UPDATE] = "partial-update",
-      [TN_ENGINE_AGGREGATION] = "aggregation",
-      [TN_ENGINE_FIRST_ROW] = "first-row",
-  };
-  if (split->is_incremental && split->is_streaming) {
+  if (split->is_incremental && split->is_streaming && c->o.table->facts.has_primary_key) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
                    "table %s: a split of a streaming read with files before and after",
                    c->o.table->full_name);
   }
-  if (tn_split_choose_way(c, split) != TN_SPLIT_REFUSED) {
-    return TARN_OK;
-  }
-  return tn_fail(err, TARN_E_UNSUPPORTED,
-                 "table %s: rows of bucket %d have to be merged, and merge engine '%s' cannot be "
-                 "read yet",
-                 c->o.table->full_name, (int)split->bucket,
-                 engines[c->o.table->facts.merge_engine]);
+  return TARN_OK;
 }
 
 /* How many units a split makes: one, or for a raw split when there are threads to spare one for

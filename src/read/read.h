@@ -26,8 +26,10 @@ typedef struct tn_read_options {
 
 typedef struct tn_read tn_read;
 
-/* splits: retained through their plans. Errors: UNSUPPORTED (merge engines and table kinds by
- * name). */
+/* splits: retained through their plans; of several tables where they are of several branches (the
+ * columns of the options then go by their places). Of streaming splits all row kinds are given with
+ * with_row_kind, else no retractions. Errors: UNSUPPORTED (table kinds by name; splits of a
+ * streaming read with files before and after). */
 TN_CHECKED tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
                                       const tn_split *const *splits, int32_t n_splits,
                                       tn_read **out, tarn_error *err);

@@ -29,7 +29,7 @@ tn_split_way tn_split_choose_way(const tn_read_context *c, const tn_split *split
   if (split->is_streaming || split->bucket == POSTPONE_BUCKET) {
     return TN_SPLIT_NOT_MERGED;
   }
-  return c->engine != NULL ? TN_SPLIT_MERGED : TN_SPLIT_REFUSED;
+  return TN_SPLIT_MERGED;
 }
 
 /* ------------------------------------------------------------------ files */

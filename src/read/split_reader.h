@@ -27,7 +27,7 @@ typedef struct tn_read_context {
   int32_t n_out;
   const tn_pred *key_filter;   /* AND-parts that use key columns alone; NULL: none */
   const tn_pred *value_filter; /* all others; NULL: none */
-  const tn_engine_ops *engine; /* NULL: tables without primary key, engines that Tarn lacks */
+  const tn_engine_ops *engine; /* NULL: tables without primary key */
   int64_t batch_rows;
 } tn_read_context;
 
@@ -52,10 +52,9 @@ static inline void tn_split_reader_free(tn_split_reader *reader) {
 
 /* How a split is to be read (spec: read, 2). */
 typedef enum tn_split_way {
-  TN_SPLIT_RAW,        /* files as they are, all rows are +I */
-  TN_SPLIT_MERGED,     /* sections and runs */
-  TN_SPLIT_NOT_MERGED, /* files one after the other, with their row kinds */
-  TN_SPLIT_REFUSED     /* would have to be merged by an engine that Tarn lacks */
+  TN_SPLIT_RAW,       /* files as they are, all rows are +I */
+  TN_SPLIT_MERGED,    /* sections and runs */
+  TN_SPLIT_NOT_MERGED /* files one after the other, with their row kinds */
 } tn_split_way;
 
 tn_split_way tn_split_choose_way(const tn_read_context *context, const tn_split *split);

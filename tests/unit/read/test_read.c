@@ -357,24 +357,6 @@ static void read__reads_older_schemas_of_a_merged_table(void **state) {
 
 /* ------------------------------------------------------------------ refusals */
 
-static void read__refuses_engines_that_would_have_to_merge(void **state) {
-  static const char *const engines[] = {"partial-update", "aggregation"};
-  (void)state;
-  for (int i = 0; i < 2; i++) {
-    read_test t;
-    char options[64];
-    sprintf(options, "bucket=1;merge-engine=%s", engines[i]);
-    begin_keyed(&t, 1, options);
-    rt_split(&t, true);
-    rt_add(&t, keyed_file(&t, "f1.avro", "0|+|1|a"));
-    rt_assert(&t, "1|a"); /* nothing to merge */
-    rt_split(&t, false);
-    rt_add(&t, keyed_file(&t, "f2.avro", "0|+|1|a"));
-    rt_assert_fails(&t, TARN_E_UNSUPPORTED, engines[i]);
-    rt_end(&t);
-  }
-}
-
 /* ------------------------------------------------------------------ threads */
 
 static void add_many(read_test *t, bool is_keyed, int n_splits, int n_files) {
@@ -740,7 +722,6 @@ int main(void) {
       cmocka_unit_test(read__orders_by_user_sequence_fields),
       cmocka_unit_test(read__takes_the_first_row_of_first_row_tables),
       cmocka_unit_test(read__reads_older_schemas_of_a_merged_table),
-      cmocka_unit_test(read__refuses_engines_that_would_have_to_merge),
       cmocka_unit_test(read__gives_the_same_rows_with_any_number_of_threads),
       cmocka_unit_test(read__keeps_the_order_of_a_split_with_threads),
       cmocka_unit_test(read__limits_rows_with_threads),
