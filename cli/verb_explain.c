@@ -51,6 +51,10 @@ static void add_kind(cli_text *out, const cli_json *plan, const char *reads) {
                       (long long)snapshot);
     }
   }
+  if (cli_json_find(plan, 0, "files_created_since_ms") != SIZE_MAX) {
+    cli_text_printf(out, "reads      files created since %lld ms after 1970\n",
+                    (long long)cli_json_int(plan, 0, "files_created_since_ms"));
+  }
   cli_json_copy(plan, 0, "branch", branch, sizeof(branch));
   cli_json_copy(plan, 0, "fallback_branch", fallback, sizeof(fallback));
   if (fallback[0] != '\0') {

@@ -75,6 +75,10 @@ static tarn_status describe_kind(const tn_plan *plan, const plan_sums *sums, tn_
   if (plan->kind != TN_PLAN_STATE && plan->has_snapshot) {
     TN_TRY(tn_buf_printf(out, err, ",\"after_snapshot\":%lld", (long long)plan->after_id));
   }
+  if (plan->has_min_creation) {
+    TN_TRY(tn_buf_printf(out, err, ",\"files_created_since_ms\":%lld",
+                         (long long)plan->min_creation_ms));
+  }
   for (int32_t i = 0; i < 2 && plan->branches[i] != NULL; i++) {
     TN_TRY(tn_buf_printf(out, err, ",\"%s\":", i == 0 ? "branch" : "fallback_branch"));
     TN_TRY(tn_json_quote(out, tn_slice_text(plan->branches[i]->table->branch), err));

@@ -279,6 +279,8 @@ static tarn_status join_plans(two_plans *t, tn_plan **out, tarn_error *err) {
   plan->has_snapshot = own->has_snapshot;
   plan->snapshot = own->snapshot;
   plan->after_id = own->after_id;
+  plan->has_min_creation = own->has_min_creation;
+  plan->min_creation_ms = own->min_creation_ms;
   for (int32_t b = 0; b < 2; b++) {
     plan->branches[b] = tn_plan_retain(t->plans[b]);
     add_stats(&plan->stats, &t->plans[b]->stats);

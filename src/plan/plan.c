@@ -529,6 +529,8 @@ static tarn_status try_plan(const tn_scan *scan, const tn_map *without, tn_plan 
   p.plan->kind = travel->kind;
   p.plan->has_snapshot = travel->has_snapshot;
   p.plan->snapshot = travel->snapshot;
+  p.plan->has_min_creation = travel->has_min_creation;
+  p.plan->min_creation_ms = travel->min_creation_ms;
   p.plan->after_id = travel->kind == TN_PLAN_DIFF ? travel->before.id : travel->after_id;
   if (travel->has_snapshot) {
     st = plan_snapshot(&p, err);

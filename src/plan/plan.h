@@ -80,6 +80,8 @@ struct tn_plan {
   bool has_snapshot;    /* false: there is nothing to read */
   tn_snapshot snapshot; /* texts in the arena */
   int64_t after_id;     /* DELTA, CHANGELOG, DIFF: the snapshot before the range */
+  bool has_min_creation;
+  int64_t min_creation_ms; /* only files created since are in it; milliseconds since 1970 */
   tn_split *splits;
   int32_t n_splits;
   tn_plan_stats stats;
