@@ -33,14 +33,25 @@ void tn_write_shape_free(tn_write_shape *shape); /* accepts NULL */
  * ones); key-value rows have _SEQUENCE_NUMBER and _VALUE_KIND in front. */
 const tn_field *tn_write_shape_fields(const tn_write_shape *shape, int32_t *n_fields);
 
+/* The names of the files of one bucket: one random part, which is counted up. All zero at first;
+ * one thread. */
+typedef struct tn_data_file_names {
+  char uuid[TN_UUID_CHARS + 1];
+  int32_t next;
+} tn_data_file_names;
+
 typedef struct tn_data_writer_request {
-  tn_write_shape *shape;
-  tn_slice partition; /* arity-prefixed row; borrowed until the writer is freed */
-  int32_t bucket;     /* TN_POSTPONE_BUCKET: the folder bucket-postpone */
-  int32_t level;      /* picks format and compression per level */
-  bool is_compaction; /* the source, and the other target size rules */
-  bool is_changelog;  /* names, format and compression of changelog files */
-  bool rolls;         /* false: one file, whatever its size */
+  tn_write_shape *shape; /* outlives the writer */
+  tn_slice partition;    /* arity-prefixed row; borrowed until the writer is freed */
+  int32_t bucket;        /* TN_POSTPONE_BUCKET: the folder bucket-postpone */
+  int32_t level;         /* picks format and compression per level */
+  bool is_compaction;    /* the source, and the other target size rules */
+  bool is_changelog;     /* names, format and compression of changelog files */
+  bool rolls;            /* false: one file, whatever its size */
+  /* Rows as they are: the sequence number of the first; each row has the next one. */
+  int64_t first_sequence;
+  /* Shared with the other writers of the bucket, outlives them; NULL: names of its own. */
+  tn_data_file_names *names;
 } tn_data_writer_request;
 
 typedef struct tn_data_writer tn_data_writer;
@@ -48,7 +59,7 @@ typedef struct tn_data_writer tn_data_writer;
 TN_CHECKED tarn_status tn_data_writer_create(const tn_data_writer_request *request,
                                              tn_data_writer **out, tarn_error *err);
 /* Append rows; key-value rows ascending by key (checked at file borders: they become min and max).
- */
+ * After a failure, which removes all files, the writer can only be freed. */
 TN_CHECKED tarn_status tn_data_writer_write(tn_data_writer *writer, const tn_batch *batch,
                                             tarn_error *err);
 /* Bytes of the open file as far as known. */

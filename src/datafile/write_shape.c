@@ -1,0 +1,599 @@
+/* write_shape.c - the columns of new files, and what options say of them. */
+#include "datafile/write_shape.h"
+
+#include <stdlib.h>
+
+#include "base/ascii.h"
+
+/* ------------------------------------------------------------------ columns */
+
+static const tn_field sequence_field = {
+    .id = TN_FIELD_ID_SEQUENCE_NUMBER, .name = "_SEQUENCE_NUMBER", .type = {.root = TN_BIGINT}};
+static const tn_field kind_field = {
+    .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
+
+static tarn_status check_type(const tn_field *field, tarn_error *err) {
+  if (field->type.root == TN_BLOB) {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "column '%s': BLOB columns cannot be written",
+                   field->name);
+  }
+  return TARN_OK;
+}
+
+/* The input, and with it the values. */
+static tarn_status make_input(tn_write_shape *shape, const int32_t *columns, int32_t n_columns,
+                              tarn_error *err) {
+  const tn_schema *schema = shape->table->schema;
+  int32_t n_system = shape->is_key_value ? 2 : 0;
+  shape->n_values = columns != NULL ? n_columns : schema->n_fields;
+  shape->n_input = n_system + shape->n_values;
+  shape->n_input_system = n_system;
+  shape->input_fields =
+      tn_arena_calloc(&shape->arena, (size_t)shape->n_input, sizeof(*shape->input_fields));
+  if (columns != NULL) {
+    shape->write_names =
+        tn_arena_calloc(&shape->arena, (size_t)n_columns, sizeof(*shape->write_names));
+  }
+  if (shape->input_fields == NULL || (columns != NULL && shape->write_names == NULL)) {
+    return tn_oom(err);
+  }
+  if (shape->is_key_value) {
+    shape->input_fields[0] = sequence_field;
+    shape->input_fields[1] = kind_field;
+  }
+  for (int32_t i = 0; i < shape->n_values; i++) {
+    int32_t column = columns != NULL ? columns[i] : i;
+    if (column < 0 || column >= schema->n_fields) {
+      return TN_BUG(err, "a column that the table does not have");
+    }
+    TN_TRY(check_type(&schema->fields[column], err));
+    shape->input_fields[n_system + i] = schema->fields[column];
+    if (columns != NULL) {
+      shape->write_names[i] = tn_slice_text(schema->fields[column].name);
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status make_keys(tn_write_shape *shape, tarn_error *err) {
+  const tn_schema *schema = shape->table->schema;
+  int32_t n = shape->is_key_value ? schema->n_key_columns : 0;
+  shape->n_keys = n;
+  shape->key_fields = tn_arena_calloc(&shape->arena, (size_t)n, sizeof(*shape->key_fields));
+  shape->key_values = tn_arena_calloc(&shape->arena, (size_t)n, sizeof(*shape->key_values));
+  if (shape->key_fields == NULL || shape->key_values == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    const tn_field *field = &schema->fields[schema->key_columns[i]];
+    const char *name = tn_arena_printf(&shape->arena, "_KEY_%s", field->name);
+    if (name == NULL) {
+      return tn_oom(err);
+    }
+    shape->key_fields[i] =
+        (tn_field){.id = TN_FIELD_ID_KEY_BASE + field->id, .name = name, .type = field->type};
+    shape->key_values[i] = schema->key_columns[i];
+  }
+  return TARN_OK;
+}
+
+static void add_file_field(tn_write_shape *shape, const tn_field *field, int32_t input) {
+  shape->file_fields[shape->n_file] = *field;
+  shape->file_inputs[shape->n_file++] = input;
+}
+
+static tarn_status make_file_fields(tn_write_shape *shape, tarn_error *err) {
+  size_t n = (size_t)shape->n_input + (size_t)shape->n_keys;
+  shape->file_fields = tn_arena_calloc(&shape->arena, n, sizeof(*shape->file_fields));
+  shape->file_inputs = tn_arena_calloc(&shape->arena, n, sizeof(*shape->file_inputs));
+  if (shape->file_fields == NULL || shape->file_inputs == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; !shape->is_thin && i < shape->n_keys; i++) {
+    add_file_field(shape, &shape->key_fields[i], shape->n_input_system + shape->key_values[i]);
+  }
+  shape->first_value = shape->n_file + shape->n_input_system;
+  for (int32_t i = 0; i < shape->n_input; i++) {
+    add_file_field(shape, &shape->input_fields[i], i);
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ maps of levels */
+
+/* Settings of one option for single levels: "0:avro,3:parquet". */
+typedef struct level_values {
+  int32_t levels[64];
+  const char *values[64];
+  int32_t n;
+} level_values;
+
+static bool parse_level(tn_slice text, int32_t *out) {
+  int64_t level = 0;
+  if (text.len == 0 || text.len > 9) {
+    return false;
+  }
+  for (size_t i = 0; i < text.len; i++) {
+    if (!tn_is_digit(text.data[i])) {
+      return false;
+    }
+    level = level * 10 + (text.data[i] - '0');
+  }
+  *out = (int32_t)level;
+  return true;
+}
+
+static tarn_status parse_levels(tn_write_shape *shape, const char *key, level_values *out,
+                                tarn_error *err) {
+  const char *text = tn_options_get(&shape->table->options, key);
+  tn_slice rest = tn_slice_text(text);
+  out->n = 0;
+  while (rest.len > 0) {
+    const uint8_t *comma = memchr(rest.data, ',', rest.len);
+    size_t len = comma != NULL ? (size_t)(comma - rest.data) : rest.len;
+    tn_slice item = tn_slice_trim(tn_slice_of(rest.data, len));
+    const uint8_t *colon = item.len > 0 ? memchr(item.data, ':', item.len) : NULL;
+    rest = tn_slice_of(rest.data + len + (comma != NULL), rest.len - len - (comma != NULL));
+    if (item.len == 0) {
+      continue;
+    }
+    size_t at = colon != NULL ? (size_t)(colon - item.data) : 0;
+    tn_slice value =
+        colon != NULL ? tn_slice_trim(tn_slice_of(colon + 1, item.len - at - 1)) : item;
+    if (colon == NULL || out->n == (int32_t)TN_COUNT(out->levels) ||
+        !parse_level(tn_slice_trim(tn_slice_of(item.data, at)), &out->levels[out->n])) {
+      return tn_fail(err, TARN_E_INVALID,
+                     "option '%s': cannot parse '%s' as a map of levels, such as \"0:x,5:y\"", key,
+                     text);
+    }
+    out->values[out->n] = tn_arena_strndup(&shape->arena, (const char *)value.data, value.len);
+    if (out->values[out->n++] == NULL) {
+      return tn_oom(err);
+    }
+  }
+  return TARN_OK;
+}
+
+/* The value of a level; the usual one where it has none. */
+static const char *level_value(const level_values *values, int32_t level, const char *usual) {
+  for (int32_t i = values->n - 1; level >= 0 && i >= 0; i--) {
+    if (values->levels[i] == level) {
+      return values->values[i];
+    }
+  }
+  return usual;
+}
+
+/* ------------------------------------------------------------------ single options */
+
+static const char *text_option(const tn_write_shape *shape, const char *key, const char *usual) {
+  const char *value = tn_options_get(&shape->table->options, key);
+  return value != NULL ? value : usual;
+}
+
+/* Options that go to the writer of a format as they are: plain numbers, 0 where they are not set.
+ */
+static tarn_status number_option(const tn_write_shape *shape, const char *key, int64_t *out,
+                                 tarn_error *err) {
+  const char *text = tn_options_get(&shape->table->options, key);
+  char *end = NULL;
+  *out = text != NULL ? strtoll(text, &end, 10) : 0;
+  if (text != NULL && (end == text || *end != '\0' || *out <= 0)) {
+    return tn_fail(err, TARN_E_INVALID, "option '%s': cannot parse '%s' as a positive number", key,
+                   text);
+  }
+  return TARN_OK;
+}
+
+static tarn_status parquet_options(const tn_write_shape *shape, tn_write_options *o,
+                                   tarn_error *err) {
+  const char *dictionary = text_option(shape, "parquet.enable.dictionary", "true");
+  int64_t level, block_bytes;
+  TN_TRY(number_option(shape, "parquet.block.size", &block_bytes, err));
+  TN_TRY(number_option(shape, "parquet.page.size", &o->page_bytes, err));
+  TN_TRY(number_option(shape, "parquet.page.row.count.limit", &o->page_rows, err));
+  TN_TRY(number_option(shape, "parquet.dictionary.page.size", &o->dictionary_bytes, err));
+  TN_TRY(number_option(shape, "parquet.compression.codec.zstd.level", &level, err));
+  o->block_bytes = o->block_bytes > 0 ? o->block_bytes : block_bytes;
+  o->zstd_level = level > 0 && level <= INT32_MAX ? (int32_t)level : o->zstd_level;
+  o->compression = text_option(shape, "parquet.compression", o->compression);
+  o->no_dictionary = tn_slice_is_nocase(tn_slice_text(dictionary), "false");
+  if (tn_slice_is_nocase(tn_slice_text(text_option(shape, "parquet.writer.version", "v1")), "v2") ||
+      tn_slice_is_nocase(tn_slice_text(text_option(shape, "parquet.writer.version", "v1")),
+                         "PARQUET_2_0")) {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "option 'parquet.writer.version': only v1 is written");
+  }
+  if (tn_options_get(&shape->table->options, "variant.shreddingSchema") != NULL) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "option 'variant.shreddingSchema': shredded VARIANT columns cannot be written");
+  }
+  return TARN_OK;
+}
+
+static tarn_status writer_options(const tn_write_shape *shape, const char *format,
+                                  const char *compression, tn_write_options *o, tarn_error *err) {
+  int64_t level;
+  *o = (tn_write_options){.compression = compression};
+  TN_TRY(tn_options_int(&shape->table->options, "file.compression.zstd-level", &level, NULL, err));
+  TN_TRY(tn_options_int(&shape->table->options, "file.block-size", &o->block_bytes, NULL, err));
+  o->zstd_level = (int32_t)level;
+  if (strcmp(format, "parquet") == 0) {
+    return parquet_options(shape, o, err);
+  }
+  o->compression = text_option(shape, "avro.codec", o->compression);
+  return TARN_OK;
+}
+
+/* What names of files tell of 'file.compression'. Rule: org.apache.paimon.format.
+ * HadoopCompressionType; spec: layout, 1. */
+static const char *compression_suffix(const char *compression) {
+  static const char *const suffixes[][2] = {
+      {"none", ""},         {"gzip", "gz"}, {"bzip2", "bz2"}, {"deflate", "deflate"},
+      {"snappy", "snappy"}, {"lz4", "lz4"}, {"zstd", "zst"}};
+  for (size_t i = 0; i < TN_COUNT(suffixes); i++) {
+    if (tn_slice_is_nocase(tn_slice_text(compression), suffixes[i][0])) {
+      return suffixes[i][1];
+    }
+  }
+  return compression;
+}
+
+/* ------------------------------------------------------------------ modes of statistics */
+
+static bool is_system_name(const char *name) {
+  static const char *const names[] = {"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind",
+                                      "_ROW_ID"};
+  if (strncmp(name, "_KEY_", 5) == 0) {
+    return true;
+  }
+  for (size_t i = 0; i < TN_COUNT(names); i++) {
+    if (strcmp(name, names[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The key columns of thin files stand for the keys that these lack. */
+static bool is_thin_key(const tn_write_shape *shape, int32_t column) {
+  for (int32_t i = 0; shape->is_thin && i < shape->n_keys; i++) {
+    if (shape->key_values[i] == column - shape->first_value) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Rule: org.apache.paimon.utils.StatsCollectorFactories; key-value files in Avro have their own. */
+static tarn_status make_modes(tn_write_shape *shape, const char *table_mode, bool knows_system,
+                              const tn_stats_mode **out, tarn_error *err) {
+  tn_stats_mode usual, *modes;
+  int64_t n_first, n_counted = 0;
+  TN_TRY(tn_stats_mode_parse(table_mode, &usual, err));
+  TN_TRY(tn_options_int(&shape->table->options, "metadata.stats-keep-first-n-columns", &n_first,
+                        NULL, err));
+  modes = tn_arena_calloc(&shape->arena, (size_t)shape->n_file, sizeof(*modes));
+  if (modes == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < shape->n_file; i++) {
+    const char *name = shape->file_fields[i].name;
+    const char *key = tn_arena_printf(&shape->arena, "fields.%s.stats-mode", name);
+    const char *own;
+    if (key == NULL) {
+      return tn_oom(err);
+    }
+    own = tn_options_get(&shape->table->options, key);
+    if (own != NULL) {
+      tarn_status st = tn_stats_mode_parse(own, &modes[i], err);
+      if (st != TARN_OK) {
+        return tn_error_context(err, st, "option '%s'", key);
+      }
+      n_counted++;
+    } else if (knows_system && (is_system_name(name) || is_thin_key(shape, i))) {
+      modes[i] = (tn_stats_mode){TN_STATS_TRUNCATE, 128};
+    } else {
+      modes[i] = n_first >= 0 && n_counted >= n_first ? (tn_stats_mode){TN_STATS_NONE, 0} : usual;
+      n_counted++;
+    }
+  }
+  *out = modes;
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ profiles */
+
+/* Can the format hold the columns? Asked with a file that nobody keeps. */
+static tarn_status try_format(const tn_write_shape *shape, const tn_file_profile *profile,
+                              tarn_error *err) {
+  tarn_env *env = shape->table->env;
+  tn_write_request request = {
+      .fields = shape->file_fields, .n_fields = shape->n_file, .options = &profile->options};
+  tn_storage *storage = NULL;
+  tn_sink *sink = NULL;
+  tn_format_writer *writer = NULL;
+  tarn_status st;
+  TN_TRY_TO(done, tn_storage_memory(env, &storage, err));
+  TN_TRY_TO(done, tn_storage_create(storage, "/columns", &sink, err));
+  st = profile->format->create(env, sink, &request, &writer, err);
+done:
+  if (writer != NULL) {
+    writer->calls->free(writer);
+  }
+  tn_sink_abort(sink);
+  tn_storage_release(storage);
+  return st;
+}
+
+/* What options say of files by level. */
+typedef struct level_options {
+  level_values formats, compressions, modes;
+  const char *format, *compression, *mode;
+  const char *changelog_format, *changelog_compression, *changelog_mode; /* NULL: as data files */
+  bool names_compression;
+} level_options;
+
+static const char *pick(const tn_file_profile *profile, const char *changelog,
+                        const level_values *values, const char *usual) {
+  return profile->is_changelog && changelog != NULL ? changelog
+                                                    : level_value(values, profile->level, usual);
+}
+
+static tarn_status make_profile(tn_write_shape *shape, const level_options *o, int32_t level,
+                                bool is_changelog, tarn_error *err) {
+  tn_file_profile *p = &shape->profiles[shape->n_profiles];
+  const char *suffix = o->names_compression ? compression_suffix(o->compression) : "";
+  const char *format;
+  p->level = level;
+  p->is_changelog = is_changelog;
+  format = pick(p, o->changelog_format, &o->formats, o->format);
+  TN_TRY(tn_format_writer_by_name(tn_slice_text(format), &p->format, err));
+  p->is_columnar_stats = strcmp(p->format->name, "avro") != 0;
+  TN_TRY(writer_options(shape, p->format->name,
+                        pick(p, o->changelog_compression, &o->compressions, o->compression),
+                        &p->options, err));
+  TN_TRY(make_modes(shape, pick(p, o->changelog_mode, &o->modes, o->mode),
+                    p->is_columnar_stats || !shape->is_key_value, &p->modes, err));
+  p->extension = tn_arena_printf(&shape->arena, "%s%s.%s", suffix[0] != '\0' ? "." : "", suffix,
+                                 p->format->name);
+  if (p->extension == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(try_format(shape, p, err));
+  shape->n_profiles++;
+  return TARN_OK;
+}
+
+/* The levels that options name, each once. */
+static int32_t named_levels(const level_options *o, int32_t *levels) {
+  const level_values *const all[] = {&o->formats, &o->compressions, &o->modes};
+  int32_t n = 0;
+  for (size_t k = 0; k < TN_COUNT(all); k++) {
+    for (int32_t i = 0; i < all[k]->n; i++) {
+      int32_t at = 0;
+      while (at < n && levels[at] != all[k]->levels[i]) {
+        at++;
+      }
+      levels[at] = all[k]->levels[i];
+      n += at == n;
+    }
+  }
+  return n;
+}
+
+static tarn_status read_level_options(tn_write_shape *shape, level_options *o, tarn_error *err) {
+  const tn_options *options = &shape->table->options;
+  memset(o, 0, sizeof(*o));
+  o->format = text_option(shape, "file.format", "parquet");
+  o->compression = text_option(shape, "file.compression", "zstd");
+  o->mode = text_option(shape, "metadata.stats-mode", "truncate(16)");
+  TN_TRY(tn_options_bool(options, "file.suffix.include.compression", &o->names_compression, err));
+  if (!shape->is_key_value) {
+    return TARN_OK; /* tables of rows as they are have one kind of file */
+  }
+  o->changelog_format = tn_options_get(options, "changelog-file.format");
+  o->changelog_compression = tn_options_get(options, "changelog-file.compression");
+  o->changelog_mode = tn_options_get(options, "changelog-file.stats-mode");
+  TN_TRY(parse_levels(shape, "file.format.per.level", &o->formats, err));
+  TN_TRY(parse_levels(shape, "file.compression.per.level", &o->compressions, err));
+  return parse_levels(shape, "metadata.stats-mode.per.level", &o->modes, err);
+}
+
+static tarn_status make_profiles(tn_write_shape *shape, tarn_error *err) {
+  level_options o;
+  int32_t levels[3 * TN_COUNT(o.formats.levels) + 1], n;
+  TN_TRY(read_level_options(shape, &o, err));
+  n = named_levels(&o, levels);
+  levels[n++] = -1;
+  shape->profiles = tn_arena_calloc(&shape->arena, 2 * (size_t)n, sizeof(*shape->profiles));
+  if (shape->profiles == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(make_profile(shape, &o, levels[i], false, err));
+    if (shape->is_key_value) {
+      TN_TRY(make_profile(shape, &o, levels[i], true, err));
+    }
+  }
+  return TARN_OK;
+}
+
+const tn_file_profile *tn_write_shape_profile(const tn_write_shape *shape, int32_t level,
+                                              bool is_changelog) {
+  const tn_file_profile *usual = &shape->profiles[0];
+  is_changelog = is_changelog && shape->is_key_value;
+  for (int32_t i = 0; i < shape->n_profiles; i++) {
+    const tn_file_profile *p = &shape->profiles[i];
+    if (p->is_changelog == is_changelog && p->level == level) {
+      return p;
+    }
+    usual = p->is_changelog == is_changelog && p->level == -1 ? p : usual;
+  }
+  return usual;
+}
+
+/* ------------------------------------------------------------------ places */
+
+static tarn_status read_weights(tn_write_shape *shape, tarn_error *err) {
+  const char *text = tn_options_get(&shape->table->options, "data-file.external-paths.weights");
+  const char *at = text;
+  uint64_t sum = 0;
+  if (text == NULL || shape->n_external_roots < 2) {
+    shape->external = TN_EXTERNAL_ROUND_ROBIN;
+    return TARN_OK;
+  }
+  for (int32_t i = 0; i < shape->n_external_roots; i++) {
+    char *end = NULL;
+    long weight = at != NULL ? strtol(at, &end, 10) : 0;
+    while (end != NULL && *end == ' ') {
+      end++;
+    }
+    bool is_last = i + 1 == shape->n_external_roots;
+    if (weight <= 0 || weight > INT32_MAX || end == at || *end != (is_last ? '\0' : ',')) {
+      return tn_fail(err, TARN_E_INVALID,
+                     "option 'data-file.external-paths.weights': '%s' is no list of %d positive "
+                     "numbers, one for each path",
+                     text, shape->n_external_roots);
+    }
+    sum += (uint64_t)weight;
+    shape->external_roots[i].weights_end = sum;
+    at = end + 1;
+  }
+  return TARN_OK;
+}
+
+static tarn_status add_root(tn_write_shape *shape, tn_slice uri, const char *wanted_scheme,
+                            tarn_error *err) {
+  tn_external_root *root = &shape->external_roots[shape->n_external_roots];
+  const char *text = tn_arena_strndup(&shape->arena, (const char *)uri.data, uri.len);
+  const char *colon = text != NULL ? strchr(text, ':') : NULL;
+  if (text == NULL) {
+    return tn_oom(err);
+  }
+  if (colon == NULL) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "option 'data-file.external-paths': '%s' has no scheme, such as \"file:\"",
+                   text);
+  }
+  if (wanted_scheme != NULL &&
+      !tn_slice_is_nocase(tn_slice_of(text, (size_t)(colon - text)), wanted_scheme)) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_path_plain(&shape->arena, text, &root->path, err));
+  root->recorded = tn_arena_printf(&shape->arena, "file:%s", root->path);
+  if (root->recorded == NULL) {
+    return tn_oom(err);
+  }
+  shape->n_external_roots++;
+  return TARN_OK;
+}
+
+/* Rule: org.apache.paimon.AbstractFileStore#createExternalPaths; spec: layout, 1. */
+static tarn_status read_external_paths(tn_write_shape *shape, tarn_error *err) {
+  const char *text = tn_options_get(&shape->table->options, "data-file.external-paths");
+  const char *scheme = NULL;
+  tn_slice rest = tn_slice_text(text);
+  size_t n = 1;
+  int32_t strategy;
+  TN_TRY(
+      tn_options_enum(&shape->table->options, "data-file.external-paths.strategy", &strategy, err));
+  if (rest.len == 0 || strategy == TN_EXTERNAL_NONE) {
+    return TARN_OK;
+  }
+  shape->external = (tn_external_strategy)strategy;
+  if (strategy == TN_EXTERNAL_SPECIFIC_FS) {
+    scheme = tn_options_get(&shape->table->options, "data-file.external-paths.specific-fs");
+    if (scheme == NULL) {
+      return tn_fail(err, TARN_E_INVALID,
+                     "option 'data-file.external-paths.specific-fs' is needed by the strategy "
+                     "specific-fs");
+    }
+  }
+  for (size_t i = 0; i < rest.len; i++) {
+    n += rest.data[i] == ',';
+  }
+  shape->external_roots = tn_arena_calloc(&shape->arena, n, sizeof(*shape->external_roots));
+  if (shape->external_roots == NULL) {
+    return tn_oom(err);
+  }
+  while (rest.len > 0) {
+    const uint8_t *comma = memchr(rest.data, ',', rest.len);
+    size_t len = comma != NULL ? (size_t)(comma - rest.data) : rest.len;
+    TN_TRY(add_root(shape, tn_slice_trim(tn_slice_of(rest.data, len)), scheme, err));
+    rest = tn_slice_of(rest.data + len + (comma != NULL), rest.len - len - (comma != NULL));
+  }
+  if (shape->n_external_roots == 0) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "option 'data-file.external-paths': no path is left to write to");
+  }
+  return strategy == TN_EXTERNAL_WEIGHTED ? read_weights(shape, err) : TARN_OK;
+}
+
+/* ------------------------------------------------------------------ the shape */
+
+static tarn_status read_sizes(tn_write_shape *shape, tarn_error *err) {
+  const tn_options *options = &shape->table->options;
+  bool is_set;
+  TN_TRY(tn_options_int(options, "target-file-size", &shape->target_bytes, &is_set, err));
+  if (!is_set) {
+    shape->target_bytes = (shape->table->facts.has_primary_key ? (int64_t)128 : 256) << 20;
+  }
+  TN_TRY(tn_options_int(options, "target-file-row-num", &shape->target_rows, NULL, err));
+  if (shape->target_rows < 1) {
+    return tn_fail(err, TARN_E_INVALID, "option 'target-file-row-num' must be at least 1");
+  }
+  return TARN_OK;
+}
+
+static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int32_t n_columns,
+                              tarn_error *err) {
+  const tn_options *options = &shape->table->options;
+  bool thin = false;
+  if (shape->is_key_value) {
+    TN_TRY(tn_options_bool(options, "data-file.thin-mode", &thin, err));
+  }
+  shape->is_thin = thin; /* all key columns are among the values */
+  TN_TRY(make_input(shape, columns, n_columns, err));
+  TN_TRY(make_keys(shape, err));
+  TN_TRY(make_file_fields(shape, err));
+  TN_TRY(make_profiles(shape, err));
+  TN_TRY(tn_options_bool(options, "metadata.stats-dense-store", &shape->stats_are_dense, err));
+  shape->data_prefix = text_option(shape, "data-file.prefix", "data-");
+  shape->changelog_prefix = text_option(shape, "changelog-file.prefix", "changelog-");
+  TN_TRY(read_external_paths(shape, err));
+  return read_sizes(shape, err);
+}
+
+tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int32_t *write_columns,
+                                  int32_t n_write_columns, tn_write_shape **out, tarn_error *err) {
+  tn_write_shape *shape = tn_calloc(&table->env->mem, 1, sizeof(*shape));
+  tarn_status st;
+  *out = NULL;
+  if (shape == NULL) {
+    return tn_oom(err);
+  }
+  shape->table = tn_table_retain(table);
+  shape->is_key_value = is_key_value;
+  tn_arena_init(&shape->arena, &table->env->mem, SIZE_MAX);
+  st = make_shape(shape, write_columns, n_write_columns, err);
+  if (st != TARN_OK) {
+    tn_write_shape_free(shape);
+    return st;
+  }
+  *out = shape;
+  return TARN_OK;
+}
+
+void tn_write_shape_free(tn_write_shape *shape) {
+  if (shape != NULL) {
+    tn_table *table = shape->table;
+    tn_arena_reset(&shape->arena);
+    tn_free(&table->env->mem, shape);
+    tn_table_release(table);
+  }
+}
+
+const tn_field *tn_write_shape_fields(const tn_write_shape *shape, int32_t *n_fields) {
+  *n_fields = shape->n_input;
+  return shape->input_fields;
+}
