@@ -1,5 +1,6 @@
 /* tarn.h - Apache Paimon in C: everything.
  *
+ *   admin.h      creating and changing databases and tables
  *   error.h      how calls fail
  *   env.h        the environment: memory, threads, clock, log
  *   table.h      catalogs and tables
@@ -11,6 +12,7 @@
 #ifndef TARN_TARN_H
 #define TARN_TARN_H
 
+#include "tarn/admin.h"
 #include "tarn/arrow.h"
 #include "tarn/env.h"
 #include "tarn/error.h"
