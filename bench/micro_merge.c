@@ -1,11 +1,11 @@
 /* room: merge */
 /* micro_merge - what merging costs, apart from reading files.
  *
- *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES [string]]]]]
+ *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES [bigint|string [FUNCTION]]]]]]
  *
- * Runs of random keys in memory, BIGINT or strings such as "customer-000012345", deduplicated; the
- * key and a BIGINT column that comes late are gathered. Prints nanoseconds a row of input, the
- * least of all passes.
+ * Runs of random keys in memory, BIGINT or strings such as "customer-000012345", deduplicated, or
+ * aggregated with a function (sum, max, last_value, ...); the key and a BIGINT column that comes
+ * late are gathered. Prints nanoseconds a row of input, the least of all passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ static tarn_error err;
 static tn_field fields[2] = {{.id = 0, .name = "k", .type = {.root = TN_BIGINT}},
                              {.id = 1, .name = "v", .type = {.root = TN_BIGINT}}};
 static bool has_text_keys;
+static tn_fold_layout *layout; /* NULL: deduplicate */
 #define KEY_BYTES 18
 static char key_start[KEY_BYTES + 1]; /* what all text keys have in common */
 
@@ -130,7 +131,8 @@ static int64_t merge_all(run *runs, int32_t n_runs) {
                         .out_columns = out_columns,
                         .n_out_columns = 2,
                         .common_start = tn_slice_text(has_text_keys ? key_start : ""),
-                        .engine = &tn_engine_deduplicate,
+                        .engine = layout != NULL ? &tn_engine_aggregation : &tn_engine_deduplicate,
+                        .layout = layout,
                         .batch_rows = 8192,
                         .input_rows = 8192};
   tn_merge_input *inputs[64];
@@ -156,6 +158,17 @@ static int64_t merge_all(run *runs, int32_t n_runs) {
   return n;
 }
 
+/* The late column is aggregated. */
+static void make_layout(tn_arena *arena, const char *function) {
+  static tn_column_merge columns[2] = {{.group = -1, .is_key = true, .delimiter = ","},
+                                       {.group = -1, .delimiter = ","}};
+  static const tn_merge_options options = {.columns = columns, .n_columns = 2};
+  static tn_schema schema = {.fields = fields, .n_fields = 2};
+  columns[1].function = function;
+  must(tn_fold_layout_make(arena, &tn_engine_aggregation, &options, &schema, fields, 1, 1,
+                           fields + 1, 1, &layout, &err));
+}
+
 int main(int argc, char **argv) {
   int32_t n_runs = argc > 1 ? atoi(argv[1]) : 6;
   int64_t n_rows = argc > 2 ? atoll(argv[2]) : 230000, n_keys = argc > 3 ? atoll(argv[3]) : 1500000;
@@ -164,6 +177,7 @@ int main(int argc, char **argv) {
   uint64_t seed = 1;
   int64_t n_in = 0, n_out = 0;
   double best = 1e9;
+  tn_arena arena;
   has_text_keys = argc > 5 && strcmp(argv[5], "string") == 0;
   if (has_text_keys) {
     char last[KEY_BYTES];
@@ -178,10 +192,15 @@ int main(int argc, char **argv) {
   }
   if (n_runs < 1 || n_runs > 64) {
     fprintf(stderr,
-            "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES [string]]]]]\n");
+            "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES [bigint|string "
+            "[FUNCTION]]]]]]\n");
     return 2;
   }
   must(tarn_env_create(NULL, &env, &err));
+  tn_arena_init(&arena, &env->mem, (size_t)1 << 20);
+  if (argc > 6) {
+    make_layout(&arena, argv[6]);
+  }
   for (int32_t i = 0; i < n_runs; i++) {
     runs[i].input.ops = &ops;
     runs[i].sequence = i;
@@ -199,6 +218,7 @@ int main(int argc, char **argv) {
   for (int32_t i = 0; i < n_runs; i++) {
     free(runs[i].keys);
   }
+  tn_arena_reset(&arena);
   tarn_env_free(env);
   return 0;
 }
