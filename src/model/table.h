@@ -47,7 +47,7 @@ typedef struct tn_table_facts {
   bool needs_lookup; /* the same with lookup changelog, deletion vectors, force-lookup, first-row */
   bool ignore_delete;
   const tn_merge_options *merge; /* of partial-update and aggregation; NULL: other engines */
-  int32_t *sequence_columns; /* user sequence fields */
+  int32_t *sequence_columns;     /* user sequence fields */
   int32_t n_sequence_columns;
   bool sequence_descending;
   bool row_tracking, data_evolution;
