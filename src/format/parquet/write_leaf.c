@@ -325,12 +325,9 @@ static tarn_status put_slice(tn_pq_leaf_writer *leaf, tn_pq_scratch *scratch, co
   return put_rows(leaf, scratch, vec, begin, rows, n_values, false, err);
 }
 
-/* Bytes that these rows may take as plain values. */
+/* Bytes that these rows of a BYTES column may take as plain values. */
 static int64_t slice_bytes(const tn_pq_leaf_writer *leaf, const tn_vec *vec, int64_t begin,
                            int64_t n) {
-  if (leaf->node->layout != TN_LAYOUT_BYTES) {
-    return n * leaf->node->width;
-  }
   return vec->encoding == TN_VEC_DICT ? n * (4 + leaf->memo_longest)
                                       : tn_pq_levels_bytes(vec, begin, n);
 }
@@ -346,7 +343,12 @@ static int64_t slice_rows(const tn_pq_leaf_writer *leaf, const tn_vec *vec, int6
   }
   n = n < SLICE_ROWS ? n : SLICE_ROWS;
   n = n < rows ? n : rows;
-  while (n > 1 && slice_bytes(leaf, vec, begin, n) > room) {
+  if (leaf->node->width > 0) {
+    rows = room / leaf->node->width;
+    return n < rows ? n : rows > 0 ? rows : 1;
+  }
+  while (leaf->node->layout == TN_LAYOUT_BYTES && n > 1 &&
+         slice_bytes(leaf, vec, begin, n) > room) {
     n = (n + 1) / 2;
   }
   return n;
@@ -432,7 +434,7 @@ static int64_t page_bytes(const tn_pq_leaf_writer *leaf) {
     uint32_t most = leaf->dictionary.n > 0 ? leaf->dictionary.n : 1;
     bytes = leaf->n_values * (32 - __builtin_clz(most)) / 8;
   }
-  return bytes + leaf->n_entries / 8;
+  return bytes + (leaf->node->max_def > 0 ? leaf->n_entries / 8 : 0);
 }
 
 tarn_status tn_pq_leaf_writer_close_full(tn_pq_leaf_writer *leaf, tn_pq_scratch *scratch,

@@ -76,7 +76,6 @@ typedef struct tn_pq_leaf_writer {
 
   /* The file: columns that are leaves. */
   int64_t file_nulls;
-  bool has_long_bounds; /* of some chunk: Java tells nothing then */
   tn_pq_kept_bounds file_bounds;
 
   /* Codes of a DICT vector's dictionary as codes of ours plus one; 0: not met yet. */

@@ -483,7 +483,6 @@ tarn_status tn_pq_leaf_writer_next_chunk(tn_pq_leaf_writer *leaf, tarn_error *er
   TN_TRY(tn_pq_kept_bounds_add(&leaf->file_bounds, leaf->node->bound, &leaf->chunk_bounds.bounds,
                                err));
   leaf->file_nulls += leaf->chunk_nulls;
-  leaf->has_long_bounds = leaf->has_long_bounds || tn_pq_leaf_writer_has_long_bounds(leaf);
   leaf->chunk_rows = leaf->chunk_entries = leaf->chunk_nulls = leaf->plain_bytes = 0;
   leaf->n_code_pages = leaf->n_plain_pages = 0;
   leaf->has_codes = leaf->settings->has_dictionaries && leaf->node->physical != TN_PQ_BOOLEAN;
