@@ -15,6 +15,7 @@ typedef struct open_file {
   tn_format_writer *format;
   tn_file_place place;       /* in the writer's arena */
   tn_stats_collector *stats; /* NULL: the format gathers them */
+  tn_index_writer *indexes;  /* NULL: none are wanted */
   int64_t n_rows, n_deletes;
   int64_t min_sequence, max_sequence;
   tn_buf min_key, max_key; /* of key-value rows: the first and the last so far */
@@ -50,6 +51,8 @@ static void forget_file(tn_data_writer *w) {
   f->sink = NULL;
   tn_stats_collector_free(f->stats);
   f->stats = NULL;
+  tn_index_writer_free(f->indexes);
+  f->indexes = NULL;
   tn_buf_reset(&f->min_key);
   tn_buf_reset(&f->max_key);
 }
@@ -128,6 +131,9 @@ static tarn_status open_next(tn_data_writer *w, tarn_error *err) {
   if (f->format->calls->stat == NULL) {
     TN_TRY(tn_stats_collector_create(w->env, shape->file_fields, shape->n_file, w->profile->modes,
                                      &f->stats, err));
+  }
+  if (shape->n_indexes > 0 && !w->request.is_changelog) {
+    TN_TRY(tn_index_writer_create(w->env, shape->indexes, shape->n_indexes, &f->indexes, err));
   }
   return TARN_OK;
 }
@@ -300,10 +306,54 @@ static tarn_status describe_file(tn_data_writer *w, tn_data_file *meta, tarn_err
 
 /* ------------------------------------------------------------------ closing */
 
+/* A file of its own beside the data file. */
+static tarn_status write_index_file(tn_data_writer *w, tn_slice container, tn_data_file *meta,
+                                    tarn_error *err) {
+  const char *path = tn_arena_printf(&w->arena, "%s.index", w->file.place.path);
+  const char *name = tn_arena_printf(&w->arena, "%s.index", w->file.place.name);
+  tn_slice *extra = tn_arena_alloc(&w->arena, sizeof(*extra));
+  tn_sink *sink = NULL;
+  tarn_status st;
+  if (path == NULL || name == NULL || extra == NULL) {
+    return tn_oom(err);
+  }
+  *extra = tn_slice_text(name);
+  TN_TRY(tn_storage_create(w->shape->table->storage, path, &sink, err));
+  st = tn_sink_write(sink, container.data, container.len, err);
+  if (st != TARN_OK) {
+    tn_sink_abort(sink);
+    return st;
+  }
+  TN_TRY(tn_sink_finish(sink, true, err));
+  meta->extra_files = (tn_record_array){extra, 1};
+  return TARN_OK;
+}
+
+static tarn_status put_index(tn_data_writer *w, tn_data_file *meta, tarn_error *err) {
+  tarn_status st;
+  tn_buf container;
+  if (w->file.indexes == NULL) {
+    return TARN_OK;
+  }
+  tn_buf_init(&container, &w->env->mem, (size_t)INT32_MAX);
+  st = tn_index_writer_finish(w->file.indexes, &container, err);
+  if (st == TARN_OK && (int64_t)container.len > w->shape->embedded_index_bytes) {
+    st = write_index_file(w, tn_buf_slice(&container), meta, err);
+  } else if (st == TARN_OK) {
+    meta->has_embedded_index = true;
+    if (!tn_arena_slice(&w->arena, tn_buf_slice(&container), &meta->embedded_index)) {
+      st = tn_oom(err);
+    }
+  }
+  tn_buf_reset(&container);
+  return st;
+}
+
 static tarn_status close_file(tn_data_writer *w, tarn_error *err) {
   open_file *f = &w->file;
-  tn_data_file meta;
+  tn_data_file meta = {0};
   tn_sink *sink = f->sink;
+  tarn_status st;
   void *closed = w->closed;
   if (!tn_arena_grow(&w->arena, &closed, &w->closed_capacity, w->n_closed, sizeof(meta))) {
     return tn_oom(err);
@@ -311,8 +361,13 @@ static tarn_status close_file(tn_data_writer *w, tarn_error *err) {
   w->closed = closed;
   TN_TRY(f->format->calls->finish(f->format, err));
   TN_TRY(describe_file(w, &meta, err));
+  TN_TRY(put_index(w, &meta, err));
   f->sink = NULL;
-  TN_TRY(tn_sink_finish(sink, true, err));
+  st = tn_sink_finish(sink, true, err);
+  if (st != TARN_OK) { /* which removed the file, but not what lies beside it */
+    tn_file_remove(w->shape->table, tn_slice_text(w->placer.folder), &meta);
+    return st;
+  }
   forget_file(w);
   w->closed[w->n_closed++] = meta;
   w->last_key = meta.max_key;
@@ -339,6 +394,9 @@ static tarn_status append(tn_data_writer *w, const tn_batch *batch, tarn_error *
   TN_TRY(f->format->calls->write(f->format, &file_batch, err));
   if (f->stats != NULL) {
     TN_TRY(tn_stats_collector_add(f->stats, &file_batch, err));
+  }
+  if (f->indexes != NULL) {
+    TN_TRY(tn_index_writer_add(f->indexes, w->columns + shape->first_value, batch->n_rows, err));
   }
   if (shape->is_key_value) {
     TN_TRY(note_keys(w, batch, err));

@@ -561,6 +561,12 @@ static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int
   shape->data_prefix = text_option(shape, "data-file.prefix", "data-");
   shape->changelog_prefix = text_option(shape, "changelog-file.prefix", "changelog-");
   TN_TRY(read_external_paths(shape, err));
+  TN_TRY(tn_index_specs_read(&shape->arena, options, shape->table->schema->fields,
+                             shape->table->schema->n_fields,
+                             shape->file_fields + shape->first_value, shape->n_values,
+                             &shape->indexes, &shape->n_indexes, err));
+  TN_TRY(tn_options_int(options, "file-index.in-manifest-threshold", &shape->embedded_index_bytes,
+                        NULL, err));
   return read_sizes(shape, err);
 }
 

@@ -8,6 +8,7 @@
 
 #include "datafile/data_writer.h"
 #include "datafile/stats_collector.h"
+#include "index/file_index_write.h"
 
 /* How files of one level are written, or its changelog files. */
 typedef struct tn_file_profile {
@@ -60,6 +61,9 @@ struct tn_write_shape {
   tn_external_strategy external;
   tn_external_root *external_roots;
   int32_t n_external_roots;
+  const tn_index_spec *indexes; /* of the values */
+  int32_t n_indexes;
+  int64_t embedded_index_bytes; /* a larger index is a file of its own */
 };
 
 const tn_file_profile *tn_write_shape_profile(const tn_write_shape *shape, int32_t level,
