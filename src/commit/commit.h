@@ -24,7 +24,14 @@ typedef struct tn_commit_options {
   const char *user;
   bool commits_empty;  /* an empty append makes a snapshot, too */
   bool checks_appends; /* conflicts of plain appends are looked for, too */
-  const tarn_cancel *cancel;
+  /* Data evolution: rows that are updated must not have been since this snapshot. */
+  bool checks_row_ids;
+  int64_t row_ids_since;
+  /* Has a partition (its bytes) expired by the table's rules? Files to delete that are gone are
+   * told as late data then. NULL: none has. */
+  bool (*is_expired)(void *ctx, tn_slice partition);
+  void *is_expired_ctx;
+  const tarn_cancel *cancel; /* NULL: none */
 } tn_commit_options;
 
 typedef struct tn_commit_result {

@@ -1,0 +1,297 @@
+/* commit.c - the calls of this room: what they make of messages, snapshot by snapshot. */
+#include "commit/commit.h"
+
+#include "commit/attempt.h"
+#include "model/statistics.h"
+
+/* ------------------------------------------------------------------ names of data files */
+
+/* Data files are synced by who wrote them, their folders may be new: sync the names down to them.
+ * A folder that is not there holds nothing. */
+static tarn_status sync_folder(tn_table *table, tn_map *done, tn_arena *arena, const char *path,
+                               tarn_error *err) {
+  size_t n = strlen(path), n_root = strlen(table->path);
+  while (n >= n_root) {
+    tn_map_entry *slot;
+    const char *folder = tn_arena_strndup(arena, path, n);
+    tarn_status st;
+    bool is_new;
+    if (folder == NULL) {
+      return tn_oom(err);
+    }
+    TN_TRY(tn_map_put(done, tn_slice_of(folder, n), &slot, &is_new, err));
+    if (!is_new) {
+      return TARN_OK;
+    }
+    st = tn_storage_sync_folder(table->storage, folder, err);
+    if (st == TARN_E_NOT_FOUND) {
+      tn_error_reset(err);
+    } else if (st != TARN_OK) {
+      return st;
+    }
+    while (n > 0 && path[n - 1] != '/') {
+      n--;
+    }
+    if (n <= 1) {
+      return TARN_OK;
+    }
+    n--;
+  }
+  return TARN_OK;
+}
+
+static tarn_status sync_names(tn_commit_job *job, const tn_committable *c, tarn_error *err) {
+  tn_table *table = job->table;
+  tarn_status st = TARN_OK;
+  tn_arena arena;
+  tn_map done;
+  if (!table->env->syncs_files) {
+    return TARN_OK;
+  }
+  tn_arena_init(&arena, &table->env->mem, TN_PLAN_ARENA_BYTES);
+  tn_map_init(&done, &table->env->mem);
+  for (int32_t i = 0; i < c->n_messages && st == TARN_OK; i++) {
+    const tn_commit_message *m = &c->messages[i];
+    tn_buf path;
+    tn_buf_init(&path, &table->env->mem, TN_PLAN_ARENA_BYTES);
+    st = tn_bucket_path(table, m->partition, m->bucket, &path, err);
+    st = st == TARN_OK ? tn_buf_append(&path, "", 1, err) : st;
+    st = st == TARN_OK ? sync_folder(table, &done, &arena, (const char *)path.data, err) : st;
+    tn_buf_reset(&path);
+  }
+  tn_map_reset(&done);
+  tn_arena_reset(&arena);
+  return st;
+}
+
+/* ------------------------------------------------------------------ append */
+
+static bool is_empty(const tn_commit_changes *c) {
+  return c->files.count == 0 && c->changelog.count == 0 && c->indexes.count == 0;
+}
+
+/* Rows of files that are there already are taken away: that is checked. Rule:
+ * ConflictDetection#shouldBeOverwriteCommit. */
+static bool takes_away(const tn_commit_changes *c) {
+  for (size_t i = 0; i < c->files.count; i++) {
+    if (c->files.items[i].kind == TN_FILE_DELETE) {
+      return true;
+    }
+  }
+  for (size_t i = 0; i < c->indexes.count; i++) {
+    if (tn_index_is_vectors(&c->indexes.items[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static tn_attempt_request request_of(const tn_committable *c, tn_commit_kind kind) {
+  return (tn_attempt_request){.kind = kind,
+                              .identifier = c->identifier,
+                              .watermark = c->watermark,
+                              .has_watermark = c->has_watermark,
+                              .properties = c->properties,
+                              .n_properties = c->n_properties};
+}
+
+static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c,
+                                     const tn_commit_changes *changes, tn_commit_result *result,
+                                     tarn_error *err) {
+  tn_attempt_request request = request_of(c, TN_COMMIT_COMPACT);
+  request.changes = changes;
+  request.checks_conflicts = true;
+  return tn_attempt_run(job, &request, result, err);
+}
+
+static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit_result *result,
+                          tarn_error *err) {
+  tn_commit_changes append, compact;
+  bool is_overwrite;
+  TN_TRY(tn_changes_collect(job->table, c, &job->arena, &append, &compact, err));
+  TN_TRY(sync_names(job, c, err));
+  is_overwrite = takes_away(&append);
+  if (job->options->commits_empty || !is_empty(&append)) {
+    tn_attempt_request request =
+        request_of(c, is_overwrite ? TN_COMMIT_OVERWRITE : TN_COMMIT_APPEND);
+    request.changes = &append;
+    request.checks_conflicts =
+        is_overwrite || job->options->checks_appends || job->options->checks_row_ids;
+    TN_TRY(tn_attempt_run(job, &request, result, err));
+  }
+  return is_empty(&compact) ? TARN_OK : commit_compaction(job, c, &compact, result, err);
+}
+
+tarn_status tn_commit_append(tn_table *table, const tn_commit_options *options,
+                             const tn_committable *committable, tn_commit_result *result,
+                             tarn_error *err) {
+  tn_commit_job job;
+  tarn_status st;
+  *result = (tn_commit_result){0, 0, 0};
+  TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
+  TN_TRY_TO(done, append(&job, committable, result, err));
+done:
+  tn_job_end(&job);
+  return tn_table_fault(table, st, err);
+}
+
+/* ------------------------------------------------------------------ overwrite */
+
+static bool is_partition_column(void *ctx, int32_t field_id) {
+  return tn_schema_partition_key(ctx, field_id) >= 0;
+}
+
+static tarn_status note_partitions(const tn_commit_changes *c, tn_map *map, tarn_error *err) {
+  for (size_t i = 0; i < c->files.count; i++) {
+    tn_map_entry *slot;
+    TN_TRY(tn_map_put(map, c->files.items[i].partition, &slot, NULL, err));
+  }
+  return TARN_OK;
+}
+
+static void warn_of_changelog(const tn_commit_job *job, const tn_commit_changes *append,
+                              const tn_commit_changes *compact) {
+  size_t n = append->changelog.count + compact->changelog.count;
+  if (n > 0) {
+    tn_log(job->table->env, TARN_LOG_WARN,
+           "event=overwrite_ignores_changelog table=%s files=%zu reason=\"an overwrite commits no "
+           "changelog: nobody should read its partitions as a stream\"",
+           job->table->full_name, n);
+  }
+}
+
+static tarn_status overwrite(tn_commit_job *job, const tn_committable *c, const tn_pred *filter,
+                             bool is_dynamic, tn_commit_result *result, tarn_error *err) {
+  tn_overwrite o = {.filter = filter};
+  tn_commit_changes compact;
+  tn_attempt_request request = request_of(c, TN_COMMIT_OVERWRITE);
+  tarn_status st;
+  bool has_compaction;
+  tn_map only;
+  tn_map_init(&only, &job->table->env->mem);
+  TN_TRY_TO(done, tn_changes_collect(job->table, c, &job->arena, &o.own, &compact, err));
+  TN_TRY_TO(done, sync_names(job, c, err));
+  warn_of_changelog(job, &o.own, &compact);
+  o.own.changelog = compact.changelog = (tn_entry_list){NULL, 0, 0};
+  has_compaction = !is_empty(&compact);
+  if (is_dynamic && job->table->schema->n_partition_keys > 0) {
+    TN_TRY_TO(done, note_partitions(&o.own, &only, err));
+    o.only = &only;
+    o.filter = NULL;
+  } else {
+    TN_TRY_TO(done, tn_overwrite_check(job, &o, err));
+  }
+  if (!has_compaction) {
+    TN_TRY_TO(done, tn_overwrite_upgrade(job, &o, err));
+  }
+  request.overwrite = &o;
+  request.checks_conflicts = true;
+  if (o.only == NULL || only.count > 0) {
+    TN_TRY_TO(done, tn_attempt_run(job, &request, result, err));
+  }
+  if (has_compaction) {
+    TN_TRY_TO(done, commit_compaction(job, c, &compact, result, err));
+  }
+done:
+  tn_map_reset(&only);
+  return st;
+}
+
+tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
+                                const tn_committable *committable, const tn_pred *filter,
+                                bool is_dynamic, tn_commit_result *result, tarn_error *err) {
+  tn_commit_job job;
+  tarn_status st;
+  *result = (tn_commit_result){0, 0, 0};
+  TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
+  if (filter != NULL && !tn_pred_only_uses(filter, is_partition_column, table->schema)) {
+    st = tn_fail(err, TARN_E_INVALID,
+                 "%s: whole partitions are overwritten: a filter of other columns than partition "
+                 "keys is not possible",
+                 table->full_name);
+    goto done;
+  }
+  TN_TRY_TO(done, overwrite(&job, committable, filter, is_dynamic, result, err));
+done:
+  tn_job_end(&job);
+  return tn_table_fault(table, st, err);
+}
+
+/* ------------------------------------------------------------------ without files */
+
+tarn_status tn_commit_compact_manifests(tn_table *table, const tn_commit_options *options,
+                                        tn_commit_result *result, tarn_error *err) {
+  const tn_attempt_request request = {
+      .kind = TN_COMMIT_COMPACT, .identifier = INT64_MAX, .compacts_manifests = true};
+  tn_commit_job job;
+  tarn_status st;
+  *result = (tn_commit_result){0, 0, 0};
+  TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
+  TN_TRY_TO(done, tn_attempt_run(&job, &request, result, err));
+done:
+  tn_job_end(&job);
+  return tn_table_fault(table, st, err);
+}
+
+static tarn_status analyze(tn_commit_job *job, tn_slice json, int64_t snapshot_id,
+                           tn_commit_result *result, tarn_error *err) {
+  tn_attempt_request request = {.kind = TN_COMMIT_ANALYZE, .identifier = INT64_MAX};
+  tn_statistics statistics;
+  TN_TRY(tn_statistics_decode(&job->table->env->mem, &job->arena, json, "statistics", &statistics,
+                              err));
+  if (statistics.snapshot_id != snapshot_id) {
+    return tn_fail(err, TARN_E_INVALID, "%s: statistics of snapshot %lld, not of %lld",
+                   job->table->full_name, (long long)statistics.snapshot_id,
+                   (long long)snapshot_id);
+  }
+  TN_TRY(tn_job_write_statistics(job, json, &request.statistics, err));
+  return tn_attempt_run(job, &request, result, err);
+}
+
+tarn_status tn_commit_analyze(tn_table *table, const tn_commit_options *options,
+                              tn_slice statistics_json, int64_t snapshot_id,
+                              tn_commit_result *result, tarn_error *err) {
+  tn_commit_job job;
+  tarn_status st;
+  *result = (tn_commit_result){0, 0, 0};
+  TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
+  st = analyze(&job, statistics_json, snapshot_id, result, err);
+  if (st != TARN_OK) { /* also what was written before the first attempt */
+    tn_job_discard(&job, TN_WRITTEN_STATISTICS);
+  }
+done:
+  tn_job_end(&job);
+  return tn_table_fault(table, st, err);
+}
+
+/* ------------------------------------------------------------------ what was committed */
+
+tarn_status tn_commit_last_identifier(tn_table *table, const char *user, bool *has_one,
+                                      int64_t *identifier, tarn_error *err) {
+  int64_t first = 1, id, safe;
+  bool is_strict;
+  tn_arena arena;
+  tarn_status st;
+  *has_one = false;
+  *identifier = 0;
+  TN_TRY(tn_options_int(&table->options, "commit.strict-mode.last-safe-snapshot", &safe, &is_strict,
+                        err));
+  first = is_strict && safe >= 0 && safe < INT64_MAX ? safe + 1 : first;
+  TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
+  tn_arena_init(&arena, &table->env->mem, TN_PLAN_ARENA_BYTES);
+  for (st = TARN_OK; id >= first && !*has_one && st == TARN_OK; id--) {
+    tn_snapshot s;
+    tn_arena_reset(&arena);
+    st = tn_snapshot_read(table->env, table->storage, table->branch_path, id, &arena, &s, err);
+    if (st == TARN_OK && s.commit_user != NULL && strcmp(s.commit_user, user) == 0) {
+      *has_one = true;
+      *identifier = s.commit_identifier;
+    }
+  }
+  if (st == TARN_E_NOT_FOUND) { /* expired: older ones are, too */
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  tn_arena_reset(&arena);
+  return tn_table_fault(table, st, err);
+}
