@@ -11,7 +11,11 @@ tarn_status tn_avro_column_init(tn_arena *arena, const tn_vec *vec, const char *
   c->name = name;
   c->layout = vec->layout;
   c->is_missing = true;
-  c->decimal_bound = tn_power_of_ten(vec->layout == TN_LAYOUT_I128 ? vec->type->precision : 0);
+  /* Java keeps up to 18 digits as a long, whose sums it does not check: DECIMAL(3, 1) may hold
+   * 199.8. */
+  c->decimal_bound = vec->layout != TN_LAYOUT_I128 ? 1
+                     : vec->type->precision <= 18  ? (tn_i128)1 << 63
+                                                   : tn_power_of_ten(vec->type->precision);
   c->n_children = vec->n_children;
   c->children = tn_arena_calloc(arena, (size_t)vec->n_children, sizeof(tn_avro_column));
   if (c->children == NULL && c->n_children > 0) {

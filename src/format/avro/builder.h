@@ -14,7 +14,7 @@ typedef struct tn_avro_column {
   tn_layout layout;
   bool is_missing;       /* the file has no such field: all null */
   bool is_required;      /* keys and entries of maps */
-  tn_i128 decimal_bound; /* DECIMAL: 10 to the precision */
+  tn_i128 decimal_bound; /* DECIMAL: no value has this size; see builder.c */
   int64_t length, capacity, null_count;
   tn_buffer *valid, *offsets, *values; /* valid: NULL until the first null */
   size_t n_bytes;                      /* BYTES: used of values */

@@ -382,12 +382,26 @@ static void avro_data__reads_decimals_of_any_length(void **state) {
   (void)state;
 }
 
+/* Java keeps up to 18 digits as a long, and adds such longs without a look at the precision. */
+static void avro_data__reads_short_decimals_that_outgrew_their_type(void **state) {
+  static const char *const COLUMNS[] = {"x DECIMAL(4, 2)", NULL};
+  avro_bytes file = {0}, rows = {0};
+  avro_run(&rows, "\x27\x10", 2);
+  avro_run(&rows, "\x7f\xff\xff\xff\xff\xff\xff\xff", 8);
+  one_block(&file, RECORD(FIELD("x", DECIMAL(4, 2))), 2, &rows);
+  expect(&(reading){.bytes = avro_slice(&file), .columns = COLUMNS},
+         "@0 (10000) (9223372036854775807)\n");
+  avro_free(&file);
+  avro_free(&rows);
+  (void)state;
+}
+
 static void avro_data__refuses_decimals_out_of_range(void **state) {
   static const char *const COLUMNS[] = {"x DECIMAL(4, 2)", NULL};
   static const struct {
     const char *bytes;
     size_t n;
-  } VALUES[] = {{"\x27\x10", 2}, /* 10000 */
+  } VALUES[] = {{"\x00\x80\x00\x00\x00\x00\x00\x00\x00", 9}, /* 2^63 */
                 {"", 0},
                 {"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", 17}};
   for (size_t i = 0; i < TN_COUNT(VALUES); i++) {
@@ -936,6 +950,7 @@ int main(void) {
       cmocka_unit_test(avro_data__takes_timestamps_by_the_type_of_the_column),
       cmocka_unit_test(avro_data__takes_times_of_day),
       cmocka_unit_test(avro_data__reads_decimals_of_any_length),
+      cmocka_unit_test(avro_data__reads_short_decimals_that_outgrew_their_type),
       cmocka_unit_test(avro_data__refuses_decimals_out_of_range),
       cmocka_unit_test(avro_data__refuses_decimals_of_another_scale),
       cmocka_unit_test(avro_data__reads_enums_and_fixed),
