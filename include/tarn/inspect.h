@@ -30,6 +30,13 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_variant_to_json(tarn_env *env, const v
                                                           size_t n_metadata, const void *value,
                                                           size_t n_value, tarn_string *out,
                                                           tarn_error *err);
+/* A VARIANT value from JSON text, byte for byte as Java makes it (plain numbers of up to 38 digits
+ * are exact). metadata, value: tarn_string_free() (data may hold NULs).
+ * Errors: TARN_E_INVALID (no JSON, with the byte where it went wrong; a name twice in an object),
+ * TARN_E_LIMIT (nesting). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_variant_from_json(tarn_env *env, const char *text,
+                                                            size_t n_text, tarn_string *metadata,
+                                                            tarn_string *value, tarn_error *err);
 /* Java's text of a FLOAT or DOUBLE; out has room for 32 bytes; returns the length. */
 TARN_EXPORT size_t tarn_float_text(float value, char *out);
 TARN_EXPORT size_t tarn_double_text(double value, char *out);
