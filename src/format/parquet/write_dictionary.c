@@ -226,32 +226,71 @@ static void append_value(tn_pq_dictionary *d, const tn_view *value) {
   }
 }
 
+/* One value, whose hash is known; *code is left alone when there is no room. */
+static tarn_status add_one(tn_pq_dictionary *d, const tn_view *value, uint32_t hash, uint32_t *code,
+                           bool *is_full, tarn_error *err) {
+  uint32_t at = find_bytes(d, value, hash);
+  slot_bytes *slot = (slot_bytes *)(void *)d->slots->data + at;
+  *is_full = false;
+  if (TN_UNLIKELY(slot->code == 0)) {
+    size_t head = d->kind == TN_PQ_DICTIONARY_BYTES ? sizeof(uint32_t) : 0;
+    uint32_t n_slots = d->n_slots;
+    TN_TRY(make_room(d, head + (size_t)value->len, is_full, err));
+    if (*is_full) {
+      return TARN_OK;
+    }
+    if (d->n_slots != n_slots) {
+      slot = (slot_bytes *)(void *)d->slots->data + find_bytes(d, value, hash);
+    }
+    append_value(d, value);
+    *slot = (slot_bytes){hash, ++d->n};
+  }
+  *code = slot->code - 1;
+  return TARN_OK;
+}
+
+/* Ask for the memory that a block of look-ups will touch: slots, then the values they name. */
+static void fetch_ahead(const tn_pq_dictionary *d, const uint32_t *hashes, int64_t n) {
+  const slot_bytes *slots = (const void *)d->slots->data;
+  const uint32_t mask = d->n_slots - 1;
+  for (int64_t i = 0; i < n; i++) {
+    __builtin_prefetch(&slots[hashes[i] & mask]);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t code = slots[hashes[i] & mask].code;
+    if (code != 0) {
+      __builtin_prefetch(tn_pq_dictionary_place(d, code - 1));
+    }
+  }
+}
+
+#define BLOCK 32
+#define LARGE 2048 /* values; what is smaller lies in the first cache anyway */
+
 tarn_status tn_pq_dictionary_add_bytes(tn_pq_dictionary *d, const tn_view *values, int64_t n,
                                        uint32_t *codes, int64_t *done, tarn_error *err) {
-  size_t head = d->kind == TN_PQ_DICTIONARY_BYTES ? sizeof(uint32_t) : 0;
+  uint32_t hashes[BLOCK];
   *done = 0;
   if (d->n_slots == 0) {
     TN_TRY(grow(d, err));
   }
-  for (int64_t i = 0; i < n; i++) {
-    uint32_t hash = hash_bytes(values[i].data, (size_t)values[i].len);
-    uint32_t at = find_bytes(d, &values[i], hash);
-    slot_bytes *slot = (slot_bytes *)(void *)d->slots->data + at;
-    if (TN_UNLIKELY(slot->code == 0)) {
-      uint32_t n_slots = d->n_slots;
+  while (*done < n) {
+    const tn_view *block = values + *done;
+    int64_t n_block = n - *done < BLOCK ? n - *done : BLOCK;
+    for (int64_t i = 0; i < n_block; i++) {
+      hashes[i] = hash_bytes(block[i].data, (size_t)block[i].len);
+    }
+    if (d->n >= LARGE) {
+      fetch_ahead(d, hashes, n_block);
+    }
+    for (int64_t i = 0; i < n_block; i++) {
       bool is_full;
-      TN_TRY(make_room(d, head + (size_t)values[i].len, &is_full, err));
+      TN_TRY(add_one(d, &block[i], hashes[i], &codes[*done], &is_full, err));
       if (is_full) {
         return TARN_OK;
       }
-      if (d->n_slots != n_slots) {
-        slot = (slot_bytes *)(void *)d->slots->data + find_bytes(d, &values[i], hash);
-      }
-      append_value(d, &values[i]);
-      *slot = (slot_bytes){hash, ++d->n};
+      ++*done;
     }
-    codes[i] = slot->code - 1;
-    *done = i + 1;
   }
   return TARN_OK;
 }

@@ -48,15 +48,22 @@ TN_CHECKED tarn_status tn_pq_dictionary_add_bytes(tn_pq_dictionary *d, const tn_
                                                   int64_t n, uint32_t *codes, int64_t *done,
                                                   tarn_error *err);
 
+/* Where a value lies in the page, BYTES with its length in front. */
+static inline const uint8_t *tn_pq_dictionary_place(const tn_pq_dictionary *d, uint32_t code) {
+  return d->page.data + (d->kind == TN_PQ_DICTIONARY_BYTES
+                             ? ((const uint32_t *)(const void *)d->starts.data)[code]
+                             : (size_t)code * d->width);
+}
+
 /* The value behind a code, its length left out. */
 static inline tn_slice tn_pq_dictionary_get(const tn_pq_dictionary *d, uint32_t code) {
-  if (d->kind == TN_PQ_DICTIONARY_BYTES) {
-    uint32_t start = ((const uint32_t *)(const void *)d->starts.data)[code];
-    uint32_t len;
-    memcpy(&len, d->page.data + start, sizeof(len));
-    return tn_slice_of(d->page.data + start + 4, len);
+  const uint8_t *place = tn_pq_dictionary_place(d, code);
+  uint32_t len;
+  if (d->kind != TN_PQ_DICTIONARY_BYTES) {
+    return tn_slice_of(place, d->width);
   }
-  return tn_slice_of(d->page.data + (size_t)code * d->width, d->width);
+  memcpy(&len, place, sizeof(len));
+  return tn_slice_of(place + 4, len);
 }
 
 #endif

@@ -83,29 +83,52 @@ static tarn_status put_plain_bytes(tn_pq_leaf_writer *leaf, const tn_view *value
   return TARN_OK;
 }
 
-/* Decimals and INT96 by their bytes. */
+/* Is the value at `at` beyond the bound at `bound`? direction 1: greater, -1: less. */
+static bool is_beyond(const tn_pq_leaf_writer *leaf, size_t at, size_t bound, int direction) {
+  size_t width = (size_t)leaf->node->width;
+  return direction * tn_pq_bounds_compare(TN_PQ_BOUND_FIXED,
+                                          tn_slice_of(leaf->values.data + at, width),
+                                          tn_slice_of(leaf->values.data + bound, width)) >
+         0;
+}
+
+/* Bounds of decimals among the n values from `at` on. They are wider than 8 bytes, of which the
+ * first ones decide nearly always. */
+static void add_fixed_bounds(tn_pq_leaf_writer *leaf, size_t at, int64_t n, bool is_first) {
+  size_t width = (size_t)leaf->node->width;
+  for (int64_t i = 0; i < n; i++, at += width) {
+    /* The sign's bit turned over, heads compare as unsigned numbers. */
+    uint64_t head = tn_load_be64(leaf->values.data + at) ^ ((uint64_t)1 << 63);
+    if (is_first && i == 0) {
+      leaf->min_at = leaf->max_at = at;
+      leaf->min_head = leaf->max_head = head;
+      leaf->min_len = leaf->max_len = (uint32_t)width;
+    }
+    if (head <= leaf->min_head && is_beyond(leaf, at, leaf->min_at, -1)) {
+      leaf->min_at = at;
+      leaf->min_head = head;
+    }
+    if (head >= leaf->max_head && is_beyond(leaf, at, leaf->max_at, 1)) {
+      leaf->max_at = at;
+      leaf->max_head = head;
+    }
+  }
+}
+
+/* Decimals and INT96 by their bytes, of which there are 9 to 16: by stores of 16. */
 static tarn_status put_plain_fixed(tn_pq_leaf_writer *leaf, const tn_view *values, int64_t n,
                                    tarn_error *err) {
-  size_t width = (size_t)leaf->node->width;
+  size_t width = (size_t)leaf->node->width, begin = leaf->values.len;
+  uint8_t *out;
   TN_TRY(tn_pq_bytes_reserve(&leaf->values, (size_t)n * width, err));
+  out = leaf->values.data + begin;
   for (int64_t i = 0; i < n; i++) {
-    size_t at = leaf->values.len;
-    uint8_t *out = leaf->values.data + at;
-    memcpy(out, values[i].data, width);
-    leaf->values.len += width;
-    if (leaf->node->bound != TN_PQ_BOUND_FIXED) {
-      continue;
-    }
-    if (leaf->n_values == 0 && i == 0) {
-      leaf->min_at = leaf->max_at = at;
-      leaf->min_len = leaf->max_len = (uint32_t)width;
-    } else if (tn_pq_bounds_compare(TN_PQ_BOUND_FIXED, tn_slice_of(out, width),
-                                    tn_slice_of(leaf->values.data + leaf->min_at, width)) < 0) {
-      leaf->min_at = at;
-    } else if (tn_pq_bounds_compare(TN_PQ_BOUND_FIXED, tn_slice_of(out, width),
-                                    tn_slice_of(leaf->values.data + leaf->max_at, width)) > 0) {
-      leaf->max_at = at;
-    }
+    memcpy(out, values[i].data, 16);
+    out += width;
+  }
+  leaf->values.len += (size_t)n * width;
+  if (leaf->node->bound == TN_PQ_BOUND_FIXED) {
+    add_fixed_bounds(leaf, begin, n, leaf->n_values == 0);
   }
   return TARN_OK;
 }
@@ -339,26 +362,55 @@ static tarn_status make_header(const page_kind *kind, size_t plain_bytes, tn_sli
 
 /* ------------------------------------------------------------------ bounds of a page */
 
+/* Bounds of the seen ones among a dictionary's byte strings; the first 8 bytes decide mostly. */
+static void seen_bytes_bounds(const tn_pq_dictionary *d, const uint8_t *seen,
+                              tn_pq_write_bounds *b) {
+  uint64_t min_head = 0, max_head = 0;
+  for (uint32_t i = 0; i < d->n; i++) {
+    tn_slice value;
+    uint64_t head;
+    if (seen[i] == 0) {
+      continue;
+    }
+    value = tn_pq_dictionary_get(d, i);
+    head = value.len > 0 ? head_of(value.data, (int64_t)value.len) : 0;
+    if (!b->is_set || head <= min_head || head >= max_head) {
+      min_head = !b->is_set || head < min_head ? head : min_head;
+      max_head = !b->is_set || head > max_head ? head : max_head;
+      tn_pq_bounds_add_bytes(b, TN_PQ_BOUND_BYTES, value);
+    }
+  }
+}
+
+static void seen_bounds(const tn_pq_dictionary *d, tn_pq_bound_kind kind, const uint8_t *seen,
+                        tn_pq_write_bounds *b) {
+  for (uint32_t i = 0; i < d->n; i++) {
+    if (seen[i] == 0) {
+      continue;
+    }
+    if (kind == TN_PQ_BOUND_FIXED) {
+      tn_pq_bounds_add_bytes(b, kind, tn_pq_dictionary_get(d, i));
+    } else {
+      tn_pq_bounds_add_key(b, tn_pq_bounds_key(kind, tn_pq_dictionary_get(d, i).data));
+    }
+  }
+}
+
+/* Bounds of a page of codes: of the values that occur, each looked at once. */
 static tarn_status code_bounds(tn_pq_leaf_writer *leaf, tn_pq_bytes *seen, tn_pq_write_bounds *b,
                                tarn_error *err) {
   const tn_pq_dictionary *d = &leaf->dictionary;
   const uint32_t *codes = (const void *)leaf->values.data;
-  const tn_pq_bound_kind kind = leaf->node->bound;
   seen->len = 0;
   TN_TRY(tn_pq_bytes_reserve(seen, d->n, err));
   memset(seen->data, 0, d->n);
   for (int64_t i = 0; i < leaf->n_values; i++) {
     seen->data[codes[i]] = 1;
   }
-  for (uint32_t i = 0; i < d->n; i++) {
-    if (seen->data[i] == 0) {
-      continue;
-    }
-    if (kind == TN_PQ_BOUND_FIXED || kind == TN_PQ_BOUND_BYTES) {
-      tn_pq_bounds_add_bytes(b, kind, tn_pq_dictionary_get(d, i));
-    } else {
-      tn_pq_bounds_add_key(b, tn_pq_bounds_key(kind, tn_pq_dictionary_get(d, i).data));
-    }
+  if (leaf->node->bound == TN_PQ_BOUND_BYTES) {
+    seen_bytes_bounds(d, seen->data, b);
+  } else {
+    seen_bounds(d, leaf->node->bound, seen->data, b);
   }
   return TARN_OK;
 }

@@ -61,16 +61,19 @@ static TN_ALWAYS_INLINE void pack_eight(const uint64_t v[8], unsigned w, uint8_t
     }                                                                            \
     return out;                                                                  \
   }
-#define FOR_WIDTHS(X)                                                                           \
-  X(1)                                                                                          \
-  X(2)                                                                                          \
-  X(3)                                                                                          \
-  X(4)                                                                                          \
-  X(5)                                                                                          \
-  X(6)                                                                                          \
-  X(7)                                                                                          \
-  X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) \
-      X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define FOR_WIDTHS(X)                                                                             \
+  X(1)                                                                                            \
+  X(2)                                                                                            \
+  X(3)                                                                                            \
+  X(4)                                                                                            \
+  X(5)                                                                                            \
+  X(6)                                                                                            \
+  X(7)                                                                                            \
+  X(8)                                                                                            \
+  X(9)                                                                                            \
+  X(10)                                                                                           \
+  X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) \
+      X(27) X(28) X(29) X(30) X(31) X(32)
 FOR_WIDTHS(DEFINE_PACK)
 
 #define LIST_PACK(w) pack_##w,

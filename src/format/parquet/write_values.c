@@ -165,31 +165,44 @@ static bool narrow_to_i64(const tn_i128 *from, int64_t n, int64_t *to) {
   return lost == 0;
 }
 
-/* Big-endian two's complement, sign-extended or cut to `width` bytes. */
+/* Big-endian two's complement, cut to `width` bytes. Writes 16 bytes for each value, so up to 7
+ * past the end. */
 static bool narrow_to_fixed(const tn_i128 *from, int64_t n, size_t width, uint8_t *to) {
-  tn_i128 lost = 0;
+  tn_u128 lost = 0;
   unsigned above = 128 - 8 * (unsigned)width; /* bits that must all be the sign */
   for (int64_t i = 0; i < n; i++) {
-    uint8_t bytes[16];
-    tn_store_be64(bytes, (uint64_t)((tn_u128)from[i] >> 64));
-    tn_store_be64(bytes + 8, (uint64_t)from[i]);
-    memcpy(to + (size_t)i * width, bytes + 16 - width, width);
-    lost |= (tn_i128)((tn_u128)from[i] << above) >> above ^ from[i];
+    tn_u128 shifted = (tn_u128)from[i] << above;
+    tn_store_be64(to, (uint64_t)(shifted >> 64));
+    tn_store_be64(to + 8, (uint64_t)shifted);
+    lost |= (tn_u128)((tn_i128)shifted >> above) ^ (tn_u128)from[i];
+    to += width;
   }
   return lost == 0;
+}
+
+/* Days since 1970 and nanoseconds of the day; 128 bits take long to divide and are rarely needed.
+ */
+static tn_i128 split_nanos(tn_i128 nanos, int64_t *of_day) {
+  if (TN_LIKELY(nanos == (int64_t)nanos)) {
+    int64_t day = tn_floor_div((int64_t)nanos, DAY_NANOS);
+    *of_day = (int64_t)((uint64_t)nanos - (uint64_t)day * (uint64_t)DAY_NANOS);
+    return day;
+  }
+  tn_i128 day = nanos / DAY_NANOS - (nanos % DAY_NANOS < 0);
+  *of_day = (int64_t)(nanos - day * DAY_NANOS);
+  return day;
 }
 
 /* Nanoseconds of day, then the Julian day. The day is rounded down, so that the nanoseconds are
  * never negative, as Java's are before 1970: readers that take them as unsigned read ours right. */
 static bool nanos_to_int96(const tn_i128 *from, int64_t n, uint8_t *to) {
   for (int64_t i = 0; i < n; i++) {
-    tn_i128 day = from[i] / DAY_NANOS - (from[i] % DAY_NANOS < 0);
-    int64_t nanos = (int64_t)(from[i] - day * DAY_NANOS);
-    tn_i128 julian = day + JULIAN_EPOCH_DAY;
+    int64_t of_day;
+    tn_i128 julian = split_nanos(from[i], &of_day) + JULIAN_EPOCH_DAY;
     if (TN_UNLIKELY(julian != (int32_t)julian)) {
       return false;
     }
-    tn_store_le64(to + 12 * i, (uint64_t)nanos);
+    tn_store_le64(to + 12 * i, (uint64_t)of_day);
     tn_store_le32(to + 12 * i + 8, (uint32_t)julian);
   }
   return true;
