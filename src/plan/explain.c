@@ -96,19 +96,22 @@ static tarn_status put_column_stats(tn_buf *out, const tn_simple_stats *stats,
 }
 
 /* Statistics of a file of the table's own schema, by column; null when the rows have another width
- * than the columns they should have. */
+ * than the columns they should have. Files of some columns have theirs in the order of those. */
 static tarn_status put_value_stats(tn_buf *out, const tn_schema *schema, const tn_data_file *f,
                                    tarn_error *err) {
-  const tn_slice *names = f->value_stats_cols.items;
-  int64_t n = f->has_value_stats_cols ? f->value_stats_cols.count : schema->n_fields;
+  const tn_record_array *named = f->has_value_stats_cols ? &f->value_stats_cols
+                                 : f->has_write_cols && f->write_cols.count == schema->n_fields
+                                     ? &f->write_cols
+                                     : NULL;
+  const tn_slice *names = named != NULL ? named->items : NULL;
+  int64_t n = named != NULL ? named->count : schema->n_fields;
   int64_t n_known = 0;
   tn_binary_row min, max;
   bool is_first = true;
   int32_t position = 0;
   TN_TRY(put_key(out, false, tn_slice_text("valueStats"), err));
   for (int64_t i = 0; i < n; i++) {
-    n_known +=
-        !f->has_value_stats_cols || tn_fields_find(schema->fields, schema->n_fields, names[i]) >= 0;
+    n_known += named == NULL || tn_fields_find(schema->fields, schema->n_fields, names[i]) >= 0;
   }
   if (f->value_stats.min_values.len == 0 || f->value_stats.max_values.len == 0) {
     return tn_buf_text(out, "null", err);
@@ -120,9 +123,8 @@ static tarn_status put_value_stats(tn_buf *out, const tn_schema *schema, const t
   }
   TN_TRY(tn_buf_text(out, "{", err));
   for (int64_t i = 0; i < n; i++) {
-    int32_t column = f->has_value_stats_cols
-                         ? tn_fields_find(schema->fields, schema->n_fields, names[i])
-                         : (int32_t)i;
+    int32_t column =
+        named != NULL ? tn_fields_find(schema->fields, schema->n_fields, names[i]) : (int32_t)i;
     if (column < 0) {
       continue;
     }

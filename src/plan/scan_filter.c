@@ -9,6 +9,8 @@
 
 /* ------------------------------------------------------------------ splitting */
 
+#define MAX_DEPTH 64 /* of predicates that are looked into */
+
 static bool is_partition_field(void *ctx, int32_t field_id) {
   return tn_schema_partition_key(ctx, field_id) >= 0;
 }
@@ -22,6 +24,40 @@ static tarn_status join(tn_arena *arena, const tn_pred *const *parts, int32_t n_
   *out = NULL;
   if (n_parts > 0) {
     *out = n_parts == 1 ? parts[0] : tn_pred_compound(arena, TN_PRED_AND, parts, n_parts);
+    return *out != NULL ? TARN_OK : tn_oom(err);
+  }
+  return TARN_OK;
+}
+
+/* What a predicate says of some columns alone, at least as weak: of an AND the children that say
+ * something of them, of an OR those of all children. NULL: nothing.
+ * Rule: org.apache.paimon.predicate.PredicateBuilder#transformFieldMapping. */
+static tarn_status weaken(tn_arena *arena, const tn_pred *pred, bool (*is_field)(void *, int32_t),
+                          void *ctx, int32_t depth, const tn_pred **out, tarn_error *err) {
+  const tn_pred **children;
+  int32_t n = 0;
+  *out = NULL;
+  if (tn_pred_only_uses(pred, is_field, ctx)) {
+    *out = pred;
+    return TARN_OK;
+  }
+  if ((pred->op != TN_PRED_AND && pred->op != TN_PRED_OR) || depth >= MAX_DEPTH) {
+    return TARN_OK;
+  }
+  children = tn_arena_calloc(arena, (size_t)pred->n_children, sizeof(*children));
+  if (children == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < pred->n_children; i++) {
+    TN_TRY(weaken(arena, pred->children[i], is_field, ctx, depth + 1, &children[n], err));
+    if (children[n] != NULL) {
+      n++;
+    } else if (pred->op == TN_PRED_OR) {
+      return TARN_OK;
+    }
+  }
+  if (n > 0) {
+    *out = tn_pred_compound(arena, pred->op, children, n);
     return *out != NULL ? TARN_OK : tn_oom(err);
   }
   return TARN_OK;
@@ -54,8 +90,12 @@ tarn_status tn_scan_filter_init(tn_scan_filter *filter, tn_table *table, const t
       continue;
     }
     of_value[n_value++] = parts[i];
-    if (table->facts.has_primary_key && tn_pred_only_uses(parts[i], is_key_field, table->schema)) {
-      of_key[n_key++] = parts[i];
+    TN_TRY(weaken(arena, parts[i], is_partition_field, table->schema, 0, &of_partition[n_partition],
+                  err));
+    n_partition += of_partition[n_partition] != NULL;
+    if (table->facts.has_primary_key) {
+      TN_TRY(weaken(arena, parts[i], is_key_field, table->schema, 0, &of_key[n_key], err));
+      n_key += of_key[n_key] != NULL;
     }
   }
   TN_TRY(join(arena, of_partition, n_partition, &filter->partition, err));

@@ -609,6 +609,35 @@ static void plan__keeps_statistics_on_request(void **state) {
 }
 
 /* Splits outlive the scan and its table handle. */
+/* A file of some columns has its statistics in the order of those, be they all. */
+static void json__statistics_in_the_order_of_written_columns(void **state) {
+  table_maker tm;
+  tn_table *table;
+  tn_data_file f = tm_entry("f", 10).file;
+  tn_split split = {.files = &f, .n_files = 1, .bucket_path = "/t/bucket-0"};
+  tn_buf json;
+  (void)state;
+  begin(&tm, "0 a INT|1 s STRING", "", "", "bucket=-1");
+  table = tm_table(&tm, "");
+  split.partition = tm_row(&tm, "", "");
+  f.has_value_stats_cols = false;
+  f.has_write_cols = true;
+  f.write_cols = tm_texts(&tm, "s,a");
+  f.value_stats.min_values = tm_row(&tm, "STRING|INT", "a long enough text|1");
+  f.value_stats.max_values = tm_row(&tm, "STRING|INT", "a long enough word|2");
+  f.value_stats.null_counts = tm_longs(&tm, "3,4");
+  tn_buf_init(&json, &tm.env->mem, 1 << 20);
+  OK(tn_split_to_json(table, &split, &json, err));
+  OK(tn_buf_append(&json, "", 1, err));
+  assert_non_null(strstr((const char *)json.data,
+                         "\"valueStats\":{\"s\":{\"min\":\"a long enough text\",\"max\":"
+                         "\"a long enough word\",\"nulls\":3},\"a\":{\"min\":1,\"max\":2,"
+                         "\"nulls\":4}}"));
+  tn_buf_reset(&json);
+  tn_table_release(table);
+  tm_end(&tm);
+}
+
 static void plan__owns_what_it_gives(void **state) {
   table_maker tm;
   tn_table *table;
@@ -765,6 +794,7 @@ int main(void) {
       cmocka_unit_test(limit__is_off_under_a_row_filter),
       cmocka_unit_test(limit__stops_reading_manifests),
       cmocka_unit_test(plan__keeps_statistics_on_request),
+      cmocka_unit_test(json__statistics_in_the_order_of_written_columns),
       cmocka_unit_test(plan__owns_what_it_gives),
       cmocka_unit_test(plan__can_be_cancelled),
       cmocka_unit_test(plan__rejects_corrupt_entries),

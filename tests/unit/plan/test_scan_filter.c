@@ -343,6 +343,11 @@ static void key__tests_trimmed_primary_key(void **state) {
   assert_false(key_matches(&tm, table, "k = 25 AND v = 1", &f));
   assert_true(key_matches(&tm, table, "k = 25 OR v = 1", &f));
   assert_true(key_matches(&tm, table, "v = 1", &f));
+  // Of an OR of ANDs the keys' part of each is enough.
+  assert_true(key_matches(&tm, table, "(k = 15 AND v = 1) OR (k = 25 AND v = 2)", &f));
+  assert_false(key_matches(&tm, table, "(k = 5 AND v = 1) OR k = 25", &f));
+  assert_true(key_matches(&tm, table, "(k = 5 AND v = 1) OR v = 2", &f));
+  assert_false(key_matches(&tm, table, "(v = 1 OR v = 2) AND ((k = 5 AND v = 1) OR k = 25)", &f));
   tn_table_release(table);
   tm_end(&tm);
 }
@@ -358,7 +363,8 @@ static bool partition_matches(table_maker *tm, tn_table *table, const char *wher
   return out;
 }
 
-/* Partition parts are tested on values, exactly; mixed parts are left to statistics. */
+/* Partition parts are tested on values, exactly; of mixed parts what they say of partitions alone.
+ */
 static void partition__exact_on_values(void **state) {
   table_maker tm;
   tn_table *table;
@@ -371,6 +377,9 @@ static void partition__exact_on_values(void **state) {
   assert_false(partition_matches(&tm, table, "p = 1 AND q = 'y'", "INT|STRING", "1|x"));
   assert_true(partition_matches(&tm, table, "p = 1 OR q = 'y'", "INT|STRING", "1|x"));
   assert_true(partition_matches(&tm, table, "p = 1 OR v = 3", "INT|STRING", "2|x"));
+  assert_false(partition_matches(&tm, table, "(p = 1 AND v = 3) OR p = 4", "INT|STRING", "2|x"));
+  assert_true(partition_matches(&tm, table, "(p = 1 AND v = 3) OR p = 4", "INT|STRING", "1|x"));
+  assert_true(partition_matches(&tm, table, "(p = 1 AND v = 3) OR v = 4", "INT|STRING", "2|x"));
   assert_true(partition_matches(&tm, table, "q IS NULL", "INT|STRING", "1|null"));
   assert_false(partition_matches(&tm, table, "q = ''", "INT|STRING", "1|null"));
   tn_table_release(table);
