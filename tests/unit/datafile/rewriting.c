@@ -19,7 +19,7 @@
     }                                                                     \
   } while (0)
 
-/* One table; it is read from the disk and written into memory. */
+/* One table; it is read where it is and written into memory. */
 typedef struct table_walk {
   tarn_env *env;
   tn_storage *disk, *memory;
@@ -329,15 +329,13 @@ static tarn_status rewrite_manifest(void *ctx, const char *name, bool is_directo
                           err);
 }
 
-void rewrite_table(tarn_env *env, const char *path, rewriting *r) {
-  table_walk w = {.env = env, .path = path, .r = r};
+void rewrite_table(tarn_env *env, tn_storage *storage, const char *path, rewriting *r) {
+  table_walk w = {.env = env, .disk = storage, .path = path, .r = r};
   const char *manifests;
   tn_arena_init(&w.arena, &env->mem, SIZE_MAX);
-  MUST(tn_storage_local(env, &w.disk, err));
   MUST(tn_storage_memory(env, &w.memory, err));
   manifests = tn_arena_printf(&w.arena, "%s/manifest", path);
   MUST(tn_storage_list(w.disk, manifests, rewrite_manifest, &w, err));
   tn_storage_release(w.memory);
-  tn_storage_release(w.disk);
   tn_arena_reset(&w.arena);
 }

@@ -4,7 +4,7 @@
 #ifndef TN_TESTS_UNIT_DATAFILE_REWRITING_H
 #define TN_TESTS_UNIT_DATAFILE_REWRITING_H
 
-#include "base/env.h"
+#include "io/storage.h"
 
 typedef struct rewriting {
   int n_files;     /* whose metadata was compared */
@@ -13,8 +13,8 @@ typedef struct rewriting {
   bool tells;      /* print what is left out, too */
 } rewriting;
 
-/* Read each file of each manifest of a table's folder on the local file system and write its rows
- * with the table's options; what differs is printed. Other failures are cmocka's. */
-void rewrite_table(tarn_env *env, const char *path, rewriting *r);
+/* Read each file of each manifest in a table's folder and write its rows with the table's options;
+ * what differs is printed. Other failures are cmocka's. */
+void rewrite_table(tarn_env *env, tn_storage *storage, const char *path, rewriting *r);
 
 #endif
