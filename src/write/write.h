@@ -1,18 +1,19 @@
 /* write.h - rows in, files of partitions and buckets out, told as commit messages.
  *
- *   batch -> checks, defaults, row kinds -> partition and bucket of each row -> bucket writers
- *   bucket writer of an append table: rows straight to rolling files
- *   bucket writer of a primary-key table: sort buffer -> merge -> files of level 0
+ *   batch -> checks, defaults, row kinds -> partition and bucket of each row
+ *         -> append tables with few open buckets: straight to rolling files
+ *         -> else: rows wait -> sorted and merged (primary key) -> files of level 0
  *
  * Invariants
  *   WR1  Rows of one bucket keep the order in which they came: it decides between equal keys.
- *   WR2  A bucket writer starts from the newest files of its bucket in the latest snapshot:
- * sequence numbers go on behind their largest, its bucket count must be theirs. WR3  What prepare()
- * gave is the caller's; all other files are removed when the writer ends. WR4  One memory budget
- * over all buckets (write-buffer-size, and the environment's): the largest buffer makes room when
- * there is none, by spilling or by a file of level 0; never the rows of one batch half. WR5  A
- * batch that is refused leaves nothing: checks come before any row is taken in. Rule:
- * org.apache.paimon.operation.{AbstractFileStoreWrite,KeyValueFileStoreWrite,
+ *   WR2  A bucket starts from the newest files that it has in the latest snapshot when its first
+ * row comes: sequence numbers go on behind their largest, its bucket count must be theirs. WR3 What
+ * prepare() gave is the caller's; all other files are removed when the writer ends. WR4  One memory
+ * budget over all buckets (write-buffer-size, and half of the environment's): without room rows go
+ * to a spilled run, or the largest buckets to files of level 0. WR5  A batch that is refused leaves
+ * nothing: checks come before any row is taken in.
+ *
+ * Rule: org.apache.paimon.operation.{AbstractFileStoreWrite,KeyValueFileStoreWrite,
  * AppendFileStoreWrite}, mergetree.MergeTreeWriter, mergetree.SortBufferWriteBuffer,
  * append.AppendOnlyWriter; spec: write-path, 1-10.
  */
@@ -25,12 +26,12 @@
 #include "model/table.h"
 
 typedef struct tn_table_write_options {
-  const char *user;       /* of the commits; borrowed */
+  const char *user;       /* of the commits; copied */
   bool ignores_previous;  /* for an overwrite: sequence 0, the table's own bucket count */
-  const int32_t *columns; /* row tracking: only these columns of the table; NULL: all */
+  const int32_t *columns; /* row tracking: only these columns of the table; NULL: all. Copied */
   int32_t n_columns;
   int64_t first_row_id;      /* with columns */
-  const char *spill_folder;  /* NULL: no spilling */
+  const char *spill_folder;  /* on the local file system; NULL: no spilling. Copied */
   const tarn_cancel *cancel; /* NULL: none */
 } tn_table_write_options;
 
@@ -45,17 +46,22 @@ TN_CHECKED tarn_status tn_write_create(tn_table *table, const tn_table_write_opt
                                        tn_write **out, tarn_error *err);
 /* The columns that tn_write_batch takes: those of the table, or options->columns. */
 const tn_field *tn_write_fields(const tn_write *write, int32_t *n_fields);
-/* Take in a batch of these columns, which stays the caller's. kinds: a row kind each; NULL: +I.
+/* Would tn_write_batch refuse these rows? first_row: the number of row 0 in messages. */
+TN_CHECKED tarn_status tn_write_check(const tn_write *write, const tn_batch *batch,
+                                      const int8_t *kinds, int64_t first_row, tarn_error *err);
+/* Take in a batch of these columns, which stays the caller's; it may borrow memory
+ * (column/arrow_import.h). kinds: a row kind each; NULL: +I.
  * Errors: INVALID naming row and column (null in NOT NULL, a kind that the table refuses), IO,
  * LIMIT, NOMEM; after those three the writer can only be freed. */
 TN_CHECKED tarn_status tn_write_batch(tn_write *write, const tn_batch *batch, const int8_t *kinds,
                                       tarn_error *err);
 /* Flush everything; the messages (arena of the caller) tell what has been written since the call
- * before. identifier: as in TableWrite.prepareCommit. */
+ * before, buckets without files are left out. identifier: as in TableWrite.prepareCommit. */
 TN_CHECKED tarn_status tn_write_prepare(tn_write *write, int64_t identifier, tn_arena *arena,
                                         tn_commit_message **messages, int32_t *n_messages,
                                         tarn_error *err);
-/* Forget all buckets; they start anew from the latest snapshot. */
+/* Forget all buckets; they start anew from the latest snapshot. What was written since the last
+ * prepare is dropped. */
 TN_CHECKED tarn_status tn_write_refresh(tn_write *write, tarn_error *err);
 void tn_write_get_stats(const tn_write *write, tn_write_stats *out);
 void tn_write_free(tn_write *write); /* accepts NULL */

@@ -1,0 +1,211 @@
+/* restore.c - buckets that are opened go on where the latest snapshot ends (WR2).
+ *
+ * The manifests are read once for all buckets that a batch opens; few partitions are looked for by
+ * a filter, so that the manifests of others are skipped.
+ *
+ * Rule: org.apache.paimon.operation.{FileSystemWriteRestore,AbstractFileStoreWrite.
+ * scanExistingFileMetas}; spec: write-path, 1 and 4.
+ */
+#include "base/bytes.h"
+#include "model/partition.h"
+#include "plan/entries.h"
+#include "plan/plan.h"
+#include "write/write_parts.h"
+
+#define MAX_FILTERED 32 /* partitions */
+#define SNAPSHOT_TRIES 5
+
+typedef struct restore {
+  tn_write *w;
+  tn_open_bucket **buckets;
+  size_t n_buckets;
+  tn_arena arena;
+  tn_manifest_refs manifests;
+} restore;
+
+/* ------------------------------------------------------------------ the filter */
+
+/* The AND of what a partition's columns are. NULL: no filter can tell. */
+static tarn_status partition_filter(restore *r, tn_slice partition, const tn_pred **out,
+                                    tarn_error *err) {
+  const tn_schema *schema = r->w->table->schema;
+  const tn_pred **parts =
+      tn_arena_calloc(&r->arena, (size_t)schema->n_partition_keys, sizeof(*parts));
+  tn_datum *values;
+  *out = NULL;
+  if (parts == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_partition_values(&r->arena, schema, partition, &values, err));
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    const tn_field *field = &schema->fields[schema->partition_columns[i]];
+    if (field->type.root == TN_FLOAT || field->type.root == TN_DOUBLE) {
+      return TARN_OK; /* filters and partitions differ in what equal is */
+    }
+    parts[i] = values[i].is_null ? tn_pred_leaf(&r->arena, TN_PRED_IS_NULL, field, NULL, 0)
+                                 : tn_pred_leaf(&r->arena, TN_PRED_EQ, field, &values[i], 1);
+    if (parts[i] == NULL) {
+      return tn_oom(err);
+    }
+  }
+  *out = schema->n_partition_keys == 1
+             ? parts[0]
+             : tn_pred_compound(&r->arena, TN_PRED_AND, parts, schema->n_partition_keys);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
+static tarn_status make_filter(restore *r, tn_scan_filter *filter, tarn_error *err) {
+  const tn_pred *parts[MAX_FILTERED], *all = NULL;
+  int32_t n = 0;
+  bool is_known = r->w->n_partition_columns > 0;
+  for (size_t i = 0; i < r->n_buckets && is_known; i++) {
+    tn_slice partition = r->buckets[i]->partition;
+    if (i > 0 && partition.data == r->buckets[i - 1]->partition.data) {
+      continue;
+    }
+    is_known = n < MAX_FILTERED;
+    if (is_known) {
+      TN_TRY(partition_filter(r, partition, &parts[n], err));
+      is_known = parts[n++] != NULL;
+    }
+  }
+  if (is_known) {
+    all = n == 1 ? parts[0] : tn_pred_compound(&r->arena, TN_PRED_OR, parts, n);
+    if (all == NULL) {
+      return tn_oom(err);
+    }
+  }
+  return tn_scan_filter_init(filter, r->w->table, all, &r->arena, err);
+}
+
+/* ------------------------------------------------------------------ manifests */
+
+typedef struct manifest_sink {
+  restore *r;
+  const tn_scan_filter *filter;
+} manifest_sink;
+
+static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
+  manifest_sink *sink = ctx;
+  bool may_match;
+  TN_TRY(tn_scan_filter_manifest(sink->filter, m, &may_match, err));
+  return may_match ? tn_manifest_refs_add(&sink->r->manifests, &sink->r->arena, m, err) : TARN_OK;
+}
+
+static tarn_status read_lists(restore *r, const tn_scan_filter *filter, const tn_snapshot *s,
+                              tarn_error *err) {
+  const tn_table *table = r->w->table;
+  manifest_sink sink = {r, filter};
+  const tn_manifest_name names[] = {
+      {s->base_manifest_list, s->base_manifest_list_size, -1},
+      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
+  };
+  for (size_t i = 0; i < TN_COUNT(names); i++) {
+    if (names[i].name != NULL) {
+      TN_TRY(tn_manifest_list_read(table->env, table->storage, &tn_plan_readers, table->path,
+                                   &names[i], on_manifest, &sink, err));
+    }
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ entries */
+
+static tarn_status refuse_bucket_count(const tn_write *w, const tn_scan_entry *e, tarn_error *err) {
+  tn_buf text;
+  tarn_status st = TARN_OK;
+  tn_buf_init(&text, &w->env->mem, 1 << 16);
+  if (w->n_partition_columns > 0) {
+    st = tn_buf_text(&text, "partition {", err);
+    st = st == TARN_OK ? tn_partition_path(w->table, e->partition->bytes, &text, err) : st;
+    st = st == TARN_OK ? tn_buf_text(&text, "}", err) : st;
+  } else {
+    st = tn_buf_text(&text, "table", err);
+  }
+  if (st == TARN_OK) {
+    st = tn_fail(
+        err, TARN_E_INVALID,
+        "Try to write %.*s with a new bucket num %d, but the previous bucket num is %d. "
+        "Please switch to batch mode, and perform INSERT OVERWRITE to rescale current data "
+        "layout first.",
+        TN_SLICE_ARG(tn_buf_slice(&text)), (int)w->table->facts.bucket, (int)e->total_buckets);
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
+static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *err) {
+  tn_router *router = &r->w->router;
+  const tn_map_entry *entry = tn_map_find(&router->partitions, e->partition->bytes);
+  uint8_t key[8];
+  tn_open_bucket *b;
+  if (entry == NULL) {
+    return TARN_OK;
+  }
+  tn_store_le32(key, (uint32_t)entry->value.num);
+  tn_store_le32(key + 4, (uint32_t)e->bucket);
+  entry = tn_map_find(&router->places, tn_slice_of(key, 8));
+  if (entry == NULL || (uint32_t)entry->value.num < r->buckets[0]->number) {
+    return TARN_OK; /* not open, or open since before */
+  }
+  b = router->buckets[entry->value.num];
+  if (e->total_buckets != r->w->table->facts.bucket) {
+    return refuse_bucket_count(r->w, e, err);
+  }
+  if (e->max_sequence >= b->next_sequence) {
+    if (e->max_sequence == INT64_MAX) {
+      return tn_fail(err, TARN_E_LIMIT, "sequence numbers are used up");
+    }
+    b->next_sequence = e->max_sequence + 1;
+  }
+  return TARN_OK;
+}
+
+static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *err) {
+  tn_scan_filter filter = {0};
+  tn_entries entries = {0};
+  tn_entries_request request = {
+      .table = r->w->table, .filter = &filter, .row_limit = -1, .cancel = r->w->options.cancel};
+  tarn_status st = TARN_OK;
+  r->manifests = (tn_manifest_refs){0};
+  TN_TRY_TO(done, make_filter(r, &filter, err));
+  TN_TRY_TO(done, read_lists(r, &filter, s, err));
+  request.manifests = r->manifests.items;
+  request.n_manifests = (int32_t)r->manifests.count;
+  TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
+  for (int64_t i = 0; i < entries.count; i++) {
+    TN_TRY_TO(done, take_entry(r, entries.items[i], err));
+  }
+done:
+  tn_entries_reset(&entries);
+  return st;
+}
+
+/* Does a writer of the table look at what its buckets hold? */
+static bool restores(const tn_write *w) {
+  return !w->options.ignores_previous && w->table->facts.bucket_mode == TN_BUCKETS_FIXED;
+}
+
+tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err) {
+  restore r = {.w = w, .buckets = buckets, .n_buckets = n};
+  tarn_status st = TARN_OK;
+  tn_table *table = w->table;
+  tn_arena_init(&r.arena, &w->env->mem, TN_PLAN_ARENA_BYTES);
+  for (int i = 0; restores(w) && i < SNAPSHOT_TRIES; i++) {
+    tn_snapshot snapshot;
+    int64_t id;
+    tn_arena_reset(&r.arena);
+    st = tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err);
+    if (st != TARN_OK || id == 0) {
+      break;
+    }
+    st = tn_snapshot_read(table->env, table->storage, table->branch_path, id, &r.arena, &snapshot,
+                          err);
+    st = st == TARN_OK ? read_snapshot(&r, &snapshot, err) : st;
+    if (st != TARN_E_NOT_FOUND) { /* else it was expired meanwhile */
+      break;
+    }
+  }
+  tn_arena_reset(&r.arena);
+  return tn_table_fault(table, st, err);
+}

@@ -1,0 +1,270 @@
+/* write_parts.h - what the files of this room share.
+ *
+ *   write.c        the door: checks, defaults, row kinds; life of a writer
+ *   bucket_hash.c  the bucket of every row of a batch
+ *   router.c       partitions and buckets that are open, and which row goes where
+ *   restore.c      what the latest snapshot knows of buckets that are opened
+ *   row_store.c    rows that wait, of all buckets
+ *   row_sort.c     the rows of one bucket in the order of their keys
+ *   spill.c        rows that wait on disk
+ *   flush.c        rows that waited become files
+ *   flush_merge.c  likewise through a merge engine
+ *   append.c       rows that need not wait
+ *
+ * Rows that wait lie in the store in the batches they came in, whatever their bucket; each row
+ * knows the number of its bucket. An open bucket holds no rows itself, so that ten thousand of them
+ * cost little. Their order in the store is the order in which they came (WR1), and the sequence
+ * number of a row follows from its place among the rows of its bucket.
+ */
+#ifndef TN_WRITE_WRITE_PARTS_H
+#define TN_WRITE_WRITE_PARTS_H
+
+#include "base/map.h"
+#include "datafile/data_writer.h"
+#include "merge/merge.h"
+#include "write/write.h"
+
+/* ------------------------------------------------------------------ open buckets */
+
+typedef struct tn_file_list {
+  tn_data_file *items;
+  size_t n, capacity;
+} tn_file_list;
+
+/* A partition and bucket that rows came for. */
+typedef struct tn_open_bucket {
+  uint32_t number;    /* its own, in the router */
+  tn_slice partition; /* arity-prefixed row */
+  int32_t bucket;
+  int64_t next_sequence; /* of the next row that comes */
+  int64_t n_stored;      /* rows in the store */
+  int64_t n_spilled;     /* rows in spilled runs */
+  tn_data_file_names names;
+  tn_data_writer *writer;              /* of rows that need not wait; NULL: none is open */
+  tn_file_list files, changelog_files; /* complete, since the last prepare */
+} tn_open_bucket;
+
+typedef struct tn_router {
+  tn_map partitions;         /* row bytes -> number */
+  const tn_slice *by_number; /* likewise the way back */
+  size_t n_partitions, partitions_capacity;
+  tn_map places; /* partition number and bucket, 8 bytes -> the bucket's number */
+  tn_open_bucket **buckets;
+  size_t n_buckets, capacity;
+} tn_router;
+
+/* ------------------------------------------------------------------ rows that wait */
+
+/* Rows that came together. */
+typedef struct tn_stored {
+  tn_batch batch;
+  int8_t *kinds;       /* NULL: all +I */
+  uint32_t *bucket_of; /* numbers of open buckets */
+  tn_buffer *kinds_buffer, *bucket_of_buffer;
+  int64_t n_bytes;
+} tn_stored;
+
+typedef struct tn_row_store {
+  tarn_env *env;
+  const tn_field *fields;
+  int32_t n_fields;
+  tn_stored *items;
+  size_t n_items, capacity;
+  size_t n_small; /* items at the end that are small, and may be joined */
+  int64_t n_small_rows;
+  int64_t n_rows;
+  int64_t n_bytes; /* with what sorting will take */
+} tn_row_store;
+
+void tn_row_store_init(tn_row_store *store, tarn_env *env, const tn_field *fields,
+                       int32_t n_fields);
+/* Take a batch (which becomes all zero), and copies of the two arrays. */
+TN_CHECKED tarn_status tn_row_store_add(tn_row_store *store, tn_batch *batch, const int8_t *kinds,
+                                        const uint32_t *bucket_of, tarn_error *err);
+/* Join the small items at the end. */
+TN_CHECKED tarn_status tn_row_store_settle(tn_row_store *store, tarn_error *err);
+/* Drop the rows of the buckets for which is_gone[number]. */
+TN_CHECKED tarn_status tn_row_store_drop(tn_row_store *store, const bool *is_gone, tarn_error *err);
+void tn_row_store_clear(tn_row_store *store);
+int64_t tn_rows_bytes(const tn_batch *batch);
+
+/* A row of the store: prefix of its key, number (see tn_row_places), and how many rows of its
+ * bucket came before it. */
+typedef struct tn_sort_row {
+  uint64_t prefix;
+  uint32_t at;
+  uint32_t ordinal;
+} tn_sort_row;
+
+/* Where row number `at` lies: numbers of an item begin at a multiple of 2^TN_PLACE_SHIFT. */
+#define TN_PLACE_SHIFT 10
+typedef struct tn_row_places {
+  uint32_t *item_of; /* by at >> TN_PLACE_SHIFT */
+  uint32_t *base;    /* of each item */
+} tn_row_places;
+
+static inline tn_row_ref tn_row_place(const tn_row_places *places, uint32_t at) {
+  uint32_t item = places->item_of[at >> TN_PLACE_SHIFT];
+  return (tn_row_ref){item, at - places->base[item]};
+}
+
+/* What the order of rows is made of. */
+typedef struct tn_row_order {
+  const tn_batch *keys; /* of each item: key columns, then sequence columns; borrowed vectors */
+  int32_t n_keys, n_sequence_fields;
+  bool is_descending; /* of the sequence fields */
+  bool is_exact;      /* prefixes are whole keys */
+  const tn_row_places *places;
+} tn_row_order;
+
+/* Sort rows by key, user sequence fields, ordinal. They come in the order of their ordinals;
+ * scratch has room for n, too. */
+void tn_rows_sort(const tn_row_order *order, tn_sort_row *rows, tn_sort_row *scratch, int64_t n);
+/* Do two rows have one key? */
+bool tn_rows_same_key(const tn_row_order *order, const tn_sort_row *a, const tn_sort_row *b);
+
+/* ------------------------------------------------------------------ rows on disk */
+
+typedef struct tn_spill tn_spill;           /* all runs of a writer */
+typedef struct tn_spill_run tn_spill_run;   /* a run that is written */
+typedef struct tn_spill_rows tn_spill_rows; /* rows of one bucket that are read */
+
+/* columns: that a run's rows have: a sequence number, a kind, and those. */
+TN_CHECKED tarn_status tn_spill_create(tarn_env *env, const char *folder, const tn_field *fields,
+                                       int32_t n_fields, tn_spill **out, tarn_error *err);
+void tn_spill_free(tn_spill *spill); /* accepts NULL; removes all files */
+int32_t tn_spill_runs(const tn_spill *spill);
+int64_t tn_spill_bytes(const tn_spill *spill); /* on disk now */
+/* A new run. Buckets come in ascending numbers, their rows in order. */
+TN_CHECKED tarn_status tn_spill_begin(tn_spill *spill, tn_spill_run **out, tarn_error *err);
+TN_CHECKED tarn_status tn_spill_add(tn_spill_run *run, uint32_t bucket, const tn_batch *batch,
+                                    const int64_t *sequences, const int8_t *kinds, tarn_error *err);
+TN_CHECKED tarn_status tn_spill_end(tn_spill_run *run, tarn_error *err); /* it can be read now */
+void tn_spill_abandon(tn_spill_run *run);                                /* accepts NULL */
+/* The rows of a bucket in run i; *out NULL: it has none there. */
+TN_CHECKED tarn_status tn_spill_open(tn_spill *spill, int32_t i, uint32_t bucket,
+                                     tn_spill_rows **out, tarn_error *err);
+/* The next batch as it was added; batch (initialised or cleared), buffers of the caller. n_rows ==
+ * 0: the end. */
+TN_CHECKED tarn_status tn_spill_next(tn_spill_rows *rows, tn_batch *batch, tn_buffer **sequences,
+                                     tn_buffer **kinds, tarn_error *err);
+void tn_spill_close(tn_spill_rows *rows); /* accepts NULL */
+/* Remove all runs. */
+TN_CHECKED tarn_status tn_spill_clear(tn_spill *spill, tarn_error *err);
+
+/* ------------------------------------------------------------------ the writer */
+
+struct tn_write {
+  tarn_env *env;
+  tn_table *table; /* retained; as it is written (postpone buckets have options of their own) */
+  tn_table_write_options options; /* columns and texts are in the arena */
+  tn_arena arena;
+  tn_arena files_arena; /* of the files since the last prepare */
+  const tn_field *fields;
+  int32_t n_fields;
+  bool is_key_value;
+  bool sorts; /* rows are sorted and merged before they become files */
+
+  int32_t *not_null; /* columns */
+  int32_t n_not_null;
+  tn_vec *defaults;    /* of each column: one value; all zero: it has none */
+  int32_t kind_column; /* rowkind.field; -1: none */
+  bool ignores_retracts, ignores_update_before;
+  bool writes_changelog;
+
+  tn_write_shape *shape;
+  const tn_field *shape_fields; /* what files are written of */
+  int32_t n_shape_fields;
+
+  /* Sorting and merging. */
+  const tn_field *key_fields; /* key, then user sequence fields that are no key columns */
+  int32_t *key_columns;       /* of the table; n_keys + n_sequence_fields */
+  int32_t *value_columns;     /* the others; merge.n_value_fields */
+  int32_t n_keys, n_sequence_fields;
+  tn_merge_spec merge;
+  bool has_exact_keys; /* prefixes are whole keys */
+
+  int32_t *bucket_columns; /* places in fields; n_bucket_columns */
+  int32_t n_bucket_columns;
+  int32_t *partition_columns; /* likewise */
+  int32_t n_partition_columns;
+  tn_router router;
+  tn_row_store store;
+  tn_spill *spill;      /* NULL: none */
+  int64_t buffer_bytes; /* the most that rows in the store may take */
+  int64_t spill_bytes;  /* the most that runs may take on disk */
+
+  bool buffers; /* rows of append tables go to the store */
+  bool always_buffers;
+  int32_t n_writers, max_writers;
+  int64_t next_row_id; /* of rows of single columns */
+
+  tn_write_stats stats;
+  bool has_failed;
+};
+
+/* ------------------------------------------------------------------ routing */
+
+/* numbers[0 .. n): the bucket of each row. */
+TN_CHECKED tarn_status tn_bucket_numbers(const tn_write *w, const tn_batch *batch, int32_t *numbers,
+                                         tarn_error *err);
+void tn_router_init(tn_router *router, tn_mem *mem);
+void tn_router_reset(tn_router *router, tarn_env *env);
+/* bucket_of[i] = the number of the open bucket of row i, which is opened if need be. */
+TN_CHECKED tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of,
+                                tarn_error *err);
+/* Start buckets[0 .. n) from the latest snapshot (WR2). */
+TN_CHECKED tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err);
+
+/* ------------------------------------------------------------------ files */
+
+/* A writer of data files of a bucket. */
+TN_CHECKED tarn_status tn_open_data_writer(tn_write *w, tn_open_bucket *bucket, bool is_changelog,
+                                           int64_t first_sequence, tn_data_writer **out,
+                                           tarn_error *err);
+/* Finish and free it; its files are the bucket's then. */
+TN_CHECKED tarn_status tn_close_data_writer(tn_write *w, tn_open_bucket *bucket, bool is_changelog,
+                                            tn_data_writer *writer, tarn_error *err);
+/* Rows of the store become files: of all buckets, or of the largest ones. Runs on disk are merged
+ * with them. */
+TN_CHECKED tarn_status tn_flush_all(tn_write *w, tarn_error *err);
+/* Make room in the store: by a spilled run, or by files of the largest buckets (WR4). */
+TN_CHECKED tarn_status tn_make_room(tn_write *w, tarn_error *err);
+/* Rows of append tables straight to files. */
+TN_CHECKED tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const uint32_t *bucket_of,
+                                      tarn_error *err);
+TN_CHECKED tarn_status tn_close_writers(tn_write *w, tarn_error *err);
+
+/* ------------------------------------------------------------------ a flush */
+
+/* Rows of the store, sorted, bucket after bucket. */
+typedef struct tn_flush {
+  tn_write *w;
+  tn_row_places places;
+  tn_row_order order;
+  tn_batch *keys;      /* borrowed vectors; of order.keys */
+  const tn_vec **vecs; /* columns x items */
+  tn_sort_row *rows;
+  int64_t n_rows;
+  int64_t *begins; /* of each bucket in rows; n_buckets + 1 */
+  tn_sort_row *scratch;
+  size_t reserved;
+  int64_t batch_rows; /* of output batches */
+  tn_row_ref *refs;
+  int64_t refs_capacity;
+} tn_flush;
+
+/* Copies n rows as the columns of a batch (raw memory): columns[i] of the table, or all. */
+TN_CHECKED tarn_status tn_flush_gather(tn_flush *f, const tn_sort_row *rows, int64_t n,
+                                       const tn_field *fields, const int32_t *columns,
+                                       int32_t n_columns, tn_batch *out, tarn_error *err);
+/* A batch of the shape: numbers, kinds, values (moved in). */
+TN_CHECKED tarn_status tn_flush_write(tn_write *w, tn_data_writer *writer, tn_batch *values,
+                                      tn_buffer *sequences, tn_buffer *kinds, tarn_error *err);
+/* Merge the rows [rows, rows + n) of a bucket, and its spilled runs, into its files. */
+TN_CHECKED tarn_status tn_flush_merged(tn_flush *f, tn_open_bucket *bucket, const tn_sort_row *rows,
+                                       int64_t n, tn_data_writer *writer, tarn_error *err);
+/* Kinds of rows; *out NULL: all +I. */
+int8_t tn_flush_kind(const tn_flush *f, const tn_sort_row *row);
+
+#endif
