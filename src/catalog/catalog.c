@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "catalog/place.h"
 #include "catalog/system.h"
 #include "model/snapshot.h"
 
 #define NAMES_LIMIT_BYTES ((size_t)64 << 20)
 
-static const char database_suffix[] = ".db";
+static const char database_suffix[] = TN_DATABASE_SUFFIX;
 
 /* ------------------------------------------------------------------ opening */
 
@@ -151,8 +152,8 @@ tarn_status tn_catalog_databases(tn_catalog *catalog, tn_arena *arena, const cha
   return TARN_OK;
 }
 
-static tarn_status has_schema(tarn_env *env, tn_storage *storage, const char *root, bool *out,
-                              tarn_error *err) {
+tarn_status tn_place_has_schema(tarn_env *env, tn_storage *storage, const char *root, bool *out,
+                                tarn_error *err) {
   tn_arena scratch;
   int64_t *ids;
   int32_t n_ids = 0;
@@ -175,7 +176,7 @@ static tarn_status visit_table(void *ctx, const char *name, bool is_directory, t
   if (root == NULL) {
     return tn_oom(err);
   }
-  TN_TRY(has_schema(list->catalog->env, list->catalog->storage, root, &is_table, err));
+  TN_TRY(tn_place_has_schema(list->catalog->env, list->catalog->storage, root, &is_table, err));
   return is_table ? add_name(list, name, strlen(name), err) : TARN_OK;
 }
 
@@ -191,6 +192,14 @@ static tarn_status not_found(const char *what, const char *name, const char *whe
                  tn_nearest_hint(&nearest).text);
 }
 
+tarn_status tn_place_no_database(tn_catalog *catalog, const char *database, tn_arena *arena,
+                                 tarn_error *err) {
+  const char **databases;
+  int32_t n;
+  TN_TRY(tn_catalog_databases(catalog, arena, &databases, &n, err));
+  return not_found("database", database, catalog->warehouse, databases, n, err);
+}
+
 tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_arena *arena,
                               const char ***names, int32_t *n_names, tarn_error *err) {
   name_list list = {catalog, arena, NULL, NULL, 0, 0};
@@ -204,10 +213,7 @@ tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_aren
   }
   st = tn_storage_list(catalog->storage, list.folder, visit_table, &list, err);
   if (st == TARN_E_NOT_FOUND) {
-    const char **databases;
-    int32_t n;
-    TN_TRY(tn_catalog_databases(catalog, arena, &databases, &n, err));
-    return not_found("database", database, catalog->warehouse, databases, n, err);
+    return tn_place_no_database(catalog, database, arena, err);
   }
   TN_TRY(st);
   sort_names(&list);
@@ -218,13 +224,8 @@ tarn_status tn_catalog_tables(tn_catalog *catalog, const char *database, tn_aren
 
 /* ------------------------------------------------------------------ opening tables */
 
-typedef struct table_place {
-  tn_storage *storage; /* owned */
-  const char *full_name, *path, *branch, *branch_path;
-} table_place;
-
-static tarn_status place_table(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
-                               tn_arena *arena, table_place *out, tarn_error *err) {
+tarn_status tn_place_table(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
+                           tn_arena *arena, tn_place *out, tarn_error *err) {
   memset(out, 0, sizeof(*out));
   if (name->path != NULL) {
     TN_TRY(tn_storage_for_uri(env, arena, name->path, &out->storage, &out->path, err));
@@ -251,13 +252,12 @@ static tarn_status place_table(tarn_env *env, tn_catalog *catalog, const tn_tabl
   return TARN_OK;
 }
 
-/* Why a table has no schema: says which part of its name does not exist. */
-static tarn_status explain_missing(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
-                                   const table_place *place, tn_arena *arena, tarn_error *err) {
+tarn_status tn_place_missing(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
+                             const tn_place *place, tn_arena *arena, tarn_error *err) {
   const char **names = NULL;
   int32_t n_names = 0;
   bool is_table;
-  TN_TRY(has_schema(env, place->storage, place->path, &is_table, err));
+  TN_TRY(tn_place_has_schema(env, place->storage, place->path, &is_table, err));
   if (is_table) {
     tn_branch *branches;
     TN_TRY(tn_branch_list(env, place->storage, place->path, arena, &branches, &n_names, err));
@@ -299,7 +299,7 @@ static const char *branch_option(const tn_option *dynamic, int32_t n_dynamic) {
 tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
                              const tn_option *dynamic, int32_t n_dynamic, tn_table **out,
                              tarn_error *err) {
-  table_place place = {0};
+  tn_place place = {0};
   tn_schema *schema = NULL;
   tn_arena scratch;
   int64_t *ids = NULL;
@@ -308,10 +308,10 @@ tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog, const tn_table_
   tarn_status st;
   *out = NULL;
   tn_arena_init(&scratch, &env->mem, NAMES_LIMIT_BYTES);
-  TN_TRY_TO(done, place_table(env, catalog, name, &scratch, &place, err));
+  TN_TRY_TO(done, tn_place_table(env, catalog, name, &scratch, &place, err));
   st = tn_schema_ids(env, place.storage, place.branch_path, &scratch, &ids, &n_ids, err);
   if (st == TARN_E_NOT_FOUND || (st == TARN_OK && n_ids == 0)) {
-    st = explain_missing(env, catalog, name, &place, &scratch, err);
+    st = tn_place_missing(env, catalog, name, &place, &scratch, err);
   }
   if (st != TARN_OK) {
     goto done;
@@ -326,9 +326,9 @@ tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog, const tn_table_
       st = tn_oom(err);
       goto done;
     }
-    TN_TRY_TO(done, has_schema(env, place.storage, place.branch_path, &exists, err));
+    TN_TRY_TO(done, tn_place_has_schema(env, place.storage, place.branch_path, &exists, err));
     if (!exists) {
-      st = explain_missing(env, catalog, name, &place, &scratch, err);
+      st = tn_place_missing(env, catalog, name, &place, &scratch, err);
       goto done;
     }
   }
