@@ -6,6 +6,7 @@
  *   table.h      catalogs and tables
  *   predicate.h  row filters
  *   scan.h       planning and reading
+ *   write.h      writing and committing
  *   inspect.h    looking into single files
  *   arrow.h      the Arrow C data interface
  */
@@ -20,5 +21,6 @@
 #include "tarn/predicate.h"
 #include "tarn/scan.h"
 #include "tarn/table.h"
+#include "tarn/write.h"
 
 #endif

@@ -1,0 +1,186 @@
+/* write.h - writing rows, and committing what was written.
+ *
+ *   tarn_writer *writer; tarn_messages *messages; tarn_committer *committer;
+ *   tarn_writer_create(table, NULL, &writer, &err);
+ *   tarn_writer_write(writer, &schema, &array, &err);              // as often as there are rows
+ *   tarn_writer_prepare(writer, id, &messages, &err);              // files are complete and synced
+ *   tarn_committer_create(table, NULL, &committer, &err);
+ *   tarn_committer_commit(committer, id, messages, NULL, &result, &err);
+ *
+ * Writers and the committer may live in different processes: messages travel as the bytes that
+ * Java's CommitMessage has. Nothing that was written is visible before its commit.
+ */
+#ifndef TARN_WRITE_H
+#define TARN_WRITE_H
+
+#include "tarn/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The identifier of commits of batch jobs: 2^63 - 1. Rule: BatchWriteBuilder.COMMIT_IDENTIFIER. */
+#define TARN_BATCH_COMMIT INT64_MAX
+
+/* ------------------------------------------------------------------ writer */
+
+typedef struct tarn_writer tarn_writer; /* one thread at a time */
+typedef struct tarn_messages tarn_messages;
+
+typedef struct tarn_writer_options {
+  size_t struct_size;
+  const char *commit_user;    /* NULL: made up (commit.user-prefix and a UUID); copied */
+  int32_t ignores_previous;   /* 1: for an overwrite: buckets start anew (sequence 0, new bucket
+                                 count) */
+  const char *const *columns; /* row-tracking tables: write only these columns, of rows that exist;
+                                 NULL: whole rows */
+  size_t n_columns;
+  int64_t first_row_id;      /* with columns: of the first row written */
+  const char *row_kind_name; /* of the optional int8 column of row kinds; NULL: "_row_kind" */
+  const char *spill_folder;  /* where buffers spill (a temporary folder of its own is made in it);
+                                NULL: full buffers become files of level 0 */
+  tarn_cancel *cancel;       /* NULL: cannot be cancelled; must outlive the writer */
+} tarn_writer_options;
+
+#define TARN_WRITER_OPTIONS_INIT {sizeof(tarn_writer_options), 0, 0, 0, 0, -1, 0, 0, 0}
+
+/* options may be NULL. out: tarn_writer_free(). Keeps what it needs of the table.
+ * Errors: TARN_E_UNSUPPORTED (a table or option that cannot be written yet, by name),
+ * TARN_E_INVALID (options that contradict each other, a default value that does not parse). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_create(tarn_table *table,
+                                                        const tarn_writer_options *options,
+                                                        tarn_writer **out, tarn_error *err);
+/* Free, and remove the files that were not handed out by tarn_writer_prepare(). Accepts NULL. */
+TARN_EXPORT void tarn_writer_free(tarn_writer *writer);
+/* The user whose commits these are; lives as long as the writer. */
+TARN_EXPORT const char *tarn_writer_commit_user(const tarn_writer *writer);
+
+/* Write the rows of a struct array. Columns are matched by name; those that are missing are null
+ * (or have the column's default); unknown ones are refused. Types must be those of
+ * tarn_table_schema() or convert without loss (narrower integers, large and view strings and
+ * lists, dictionaries, other units of time).
+ *
+ * schema, array  borrowed for the call; the array is not released
+ * Errors: TARN_E_INVALID naming row and column (null in a NOT NULL column, text that is not UTF-8,
+ * a decimal that does not fit, a row kind that the table refuses), TARN_E_NOT_FOUND (column, the
+ * nearest is named), TARN_E_IO (no space left: nothing of the writer becomes visible),
+ * TARN_E_LIMIT, TARN_E_NOMEM. After a failure that says so the writer can only be freed. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_write(tarn_writer *writer,
+                                                       const struct ArrowSchema *schema,
+                                                       const struct ArrowArray *array,
+                                                       tarn_error *err);
+/* Finish all files: flushed, complete, synced. The rows written since the call before are in the
+ * messages. identifier: of the commit they are meant for; must grow from call to call (batch jobs:
+ * TARN_BATCH_COMMIT, once). out: tarn_messages_free(). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_prepare(tarn_writer *writer, int64_t identifier,
+                                                         tarn_messages **out, tarn_error *err);
+/* Load the state of all buckets again from the latest snapshot, after a CONFLICT or a recovery.
+ * What is prepared and not committed must have been aborted; what was written since is dropped. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err);
+
+typedef struct tarn_writer_stats {
+  size_t struct_size;
+  int64_t rows, files, bytes; /* rows taken in; files and bytes written */
+  int64_t spilled_bytes;
+} tarn_writer_stats;
+TARN_EXPORT void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out);
+
+/* ------------------------------------------------------------------ messages */
+
+TARN_EXPORT void tarn_messages_free(tarn_messages *messages); /* accepts NULL */
+TARN_EXPORT size_t tarn_messages_count(const tarn_messages *messages);
+/* The bytes of Java's CommitMessageSerializer, version 11, as a list: the version and the number of
+ * messages, each an int of four bytes, then the messages. That is how they lie in Java's
+ * committables. out: tarn_string_free(). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_messages_encode(const tarn_messages *messages,
+                                                          tarn_string *out, tarn_error *err);
+/* Any bytes at all; versions 3 to 13. Errors: TARN_E_CORRUPT, TARN_E_UNSUPPORTED. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_messages_decode(tarn_table *table, const void *bytes,
+                                                          size_t n_bytes, tarn_messages **out,
+                                                          tarn_error *err);
+/* Append those of `from`, which is freed. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_messages_join(tarn_messages *into, tarn_messages *from,
+                                                        tarn_error *err);
+
+/* ------------------------------------------------------------------ committer */
+
+typedef struct tarn_committer tarn_committer; /* one thread at a time */
+
+typedef struct tarn_committer_options {
+  size_t struct_size;
+  const char *commit_user;   /* NULL: made up; copied */
+  int32_t commits_empty;     /* 1: messages without files make a snapshot, too (streams) */
+  int32_t checks_appends;    /* 1: look for conflicts of plain appends, too (recovery) */
+  int32_t skips_maintenance; /* 1: nothing is expired and no tag made after the commit */
+  tarn_cancel *cancel;
+} tarn_committer_options;
+
+#define TARN_COMMITTER_OPTIONS_INIT {sizeof(tarn_committer_options), 0, 0, 0, 0, 0}
+
+typedef struct tarn_commit_request {
+  size_t struct_size;
+  int32_t has_watermark;
+  int64_t watermark;
+  const tarn_option *properties; /* of the snapshot; borrowed */
+  size_t n_properties;
+} tarn_commit_request;
+
+typedef struct tarn_commit_result {
+  size_t struct_size;
+  int64_t first_snapshot_id, last_snapshot_id; /* of the snapshots made; 0: none */
+  int32_t attempts;
+} tarn_commit_result;
+
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_create(tarn_table *table,
+                                                           const tarn_committer_options *options,
+                                                           tarn_committer **out, tarn_error *err);
+TARN_EXPORT void tarn_committer_free(tarn_committer *committer); /* accepts NULL */
+
+/* Make the files of messages (which stay the caller's) visible: an APPEND snapshot, and a COMPACT
+ * one when they compact. Atomic: all or nothing of each. A lost race for the snapshot's id is tried
+ * again (commit.max-retries, commit.timeout). request, result may be NULL.
+ * Errors: TARN_E_CONFLICT (somebody changed what this commit rests on: tarn_writer_refresh(), write
+ * again), TARN_E_TIMEOUT (retries are used up), TARN_E_IO. After TARN_E_IO the outcome may be
+ * unknown; committing again through tarn_committer_recover() settles it. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_commit(
+    tarn_committer *committer, int64_t identifier, const tarn_messages *messages,
+    const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
+/* The same unless this user has committed this identifier or a larger one; then nothing is done
+ * and result tells no snapshots. Looks first whether all files still exist. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_recover(
+    tarn_committer *committer, int64_t identifier, const tarn_messages *messages,
+    const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
+/* Replace the content of partitions by the files of messages: an OVERWRITE snapshot.
+ * partition  values of some partition columns as texts ("dt" = "2024-01-01"); n == 0 with a
+ *            partitioned table: with dynamic-partition-overwrite (the default) those partitions
+ *            that messages has files of, else the whole table. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_overwrite(
+    tarn_committer *committer, int64_t identifier, const tarn_option *partition, size_t n,
+    const tarn_messages *messages, const tarn_commit_request *request, tarn_commit_result *result,
+    tarn_error *err);
+/* Delete the files of messages that will not be committed. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_abort(tarn_committer *committer,
+                                                          const tarn_messages *messages,
+                                                          tarn_error *err);
+
+/* Further commits, each of identifier TARN_BATCH_COMMIT. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_truncate(tarn_committer *committer,
+                                                             tarn_commit_result *result,
+                                                             tarn_error *err);
+/* specs[i] has n_keys pairs; partitions that match any of them lose their files. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_drop_partitions(
+    tarn_committer *committer, const tarn_option *const *specs, const size_t *n_keys,
+    size_t n_specs, tarn_commit_result *result, tarn_error *err);
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_compact_manifests(tarn_committer *committer,
+                                                                      tarn_commit_result *result,
+                                                                      tarn_error *err);
+/* Row count and size, and with columns != 0 statistics of every column, as an ANALYZE snapshot. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_analyze(tarn_committer *committer,
+                                                            int32_t columns,
+                                                            tarn_commit_result *result,
+                                                            tarn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
