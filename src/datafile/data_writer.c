@@ -55,6 +55,7 @@ static void forget_file(tn_data_writer *w) {
   f->indexes = NULL;
   tn_buf_reset(&f->min_key);
   tn_buf_reset(&f->max_key);
+  f->n_rows = 0;
 }
 
 /* Remove all that was written: the status and the message stay those of the failure. */
@@ -191,12 +192,23 @@ static tarn_status note_keys(tn_data_writer *w, const tn_batch *batch, tarn_erro
   return put_key(w, batch, batch->n_rows - 1, &f->max_key, err);
 }
 
+static void note_sequence(open_file *f, int64_t number, int64_t kind) {
+  f->min_sequence = number < f->min_sequence ? number : f->min_sequence;
+  f->max_sequence = number > f->max_sequence ? number : f->max_sequence;
+  f->n_deletes += kind & 1; /* -U is 1, -D is 3 */
+}
+
 static void note_sequences(open_file *f, const tn_vec *numbers, const tn_vec *kinds) {
+  if (numbers->encoding == TN_VEC_FLAT && kinds->encoding == TN_VEC_FLAT) {
+    const int64_t *number = numbers->values;
+    const int8_t *kind = kinds->values;
+    for (int64_t i = 0; i < numbers->length; i++) {
+      note_sequence(f, number[i], kind[i]);
+    }
+    return;
+  }
   for (int64_t i = 0; i < numbers->length; i++) {
-    int64_t number = tn_vec_datum(numbers, i).v.i64, kind = tn_vec_datum(kinds, i).v.i64;
-    f->min_sequence = number < f->min_sequence ? number : f->min_sequence;
-    f->max_sequence = number > f->max_sequence ? number : f->max_sequence;
-    f->n_deletes += kind == 1 || kind == 3;
+    note_sequence(f, tn_vec_datum(numbers, i).v.i64, tn_vec_datum(kinds, i).v.i64);
   }
 }
 
@@ -219,7 +231,7 @@ static tarn_status stats_of(tn_data_writer *w, tn_arena *arena, tn_column_stats 
     } else {
       format->calls->stat(format, i, &stat);
     }
-    if (w->profile->is_columnar_stats) {
+    if (w->profile->is_columnar) {
       tn_layout layout = tn_type_layout(type);
       if (layout >= TN_LAYOUT_LIST) {
         mode = (tn_stats_mode){TN_STATS_NONE, 0}; /* columns of several leaves have no entry */
@@ -450,11 +462,13 @@ static bool fits_whole(const tn_data_writer *w, const tn_batch *batch) {
           tn_data_writer_size(w) + batch_bytes(batch) < w->shape->target_bytes);
 }
 
-/* The size is looked at after each thousandth row of all files. Rule: org.apache.paimon.io.
- * RollingFileWriterImpl; spec: compaction, 12. */
+/* The size is looked at after each thousandth row of all files; Avro's is that of whole blocks.
+ * Rule: org.apache.paimon.io.RollingFileWriterImpl, format.FormatWriter#reachTargetSize; spec:
+ * compaction, 12. */
 static tarn_status roll(tn_data_writer *w, tarn_error *err) {
+  int64_t size = w->profile->is_columnar ? tn_data_writer_size(w) : tn_sink_size(w->file.sink);
   bool is_full = w->file.n_rows >= row_limit(w) ||
-                 (w->n_rows % CHECK_ROWS == 0 && tn_data_writer_size(w) >= w->shape->target_bytes);
+                 (w->n_rows % CHECK_ROWS == 0 && size >= w->shape->target_bytes);
   return is_full ? close_file(w, err) : TARN_OK;
 }
 

@@ -348,12 +348,12 @@ static tarn_status make_profile(tn_write_shape *shape, const level_options *o, i
   p->is_changelog = is_changelog;
   format = pick(p, o->changelog_format, &o->formats, o->format);
   TN_TRY(tn_format_writer_by_name(tn_slice_text(format), &p->format, err));
-  p->is_columnar_stats = strcmp(p->format->name, "avro") != 0;
+  p->is_columnar = strcmp(p->format->name, "avro") != 0;
   TN_TRY(writer_options(shape, p->format->name,
                         pick(p, o->changelog_compression, &o->compressions, o->compression),
                         &p->options, err));
   TN_TRY(make_modes(shape, pick(p, o->changelog_mode, &o->modes, o->mode),
-                    p->is_columnar_stats || !shape->is_key_value, &p->modes, err));
+                    p->is_columnar || !shape->is_key_value, &p->modes, err));
   p->extension = tn_arena_printf(&shape->arena, "%s%s.%s", suffix[0] != '\0' ? "." : "", suffix,
                                  p->format->name);
   if (p->extension == NULL) {

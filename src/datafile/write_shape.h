@@ -15,7 +15,7 @@ typedef struct tn_file_profile {
   int32_t level; /* -1: every level that no option names */
   bool is_changelog;
   const tn_format_writer_ops *format;
-  bool is_columnar_stats; /* statistics come from the file's own, by the rules of Parquet */
+  bool is_columnar; /* Parquet, whose statistics and sizes have rules of their own; else Avro */
   tn_write_options options;
   const char *extension;      /* ".parquet", ".zst.parquet" */
   const tn_stats_mode *modes; /* of each column of the file */
