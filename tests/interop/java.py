@@ -1,10 +1,11 @@
 """The released Java library behind `paimon-ref serve`: one JVM, many commands."""
 import json
+import os
 import subprocess
 import threading
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parents[2] / "reference/paimon-ref"
+TOOL = Path(os.environ.get("PAIMON_REF") or Path(__file__).resolve().parents[2] / "reference/paimon-ref")
 
 
 class JavaError(Exception):
@@ -14,7 +15,8 @@ class JavaError(Exception):
 class Java:
     def __init__(self):
         self.process = subprocess.Popen([str(TOOL), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
+                                        stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
+                                        env={**os.environ, "LC_ALL": "C.UTF-8"})  # names of files are UTF-8
         self.lock = threading.Lock()
 
     def __call__(self, *words):

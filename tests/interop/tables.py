@@ -1,291 +1,269 @@
-"""Random tables for the interop walk: types, values, schemas, options, and what is done to them.
+"""Random tables for the interop walk: schemas, options, rows, and what is done to them.
 
-Everything comes from one random.Random, so a seed gives the same walk. Values are in the JSON encoding of
-reference/README.md. What the released Java library itself does wrong or refuses is not generated (see the remarks).
+Everything comes from one random.Random, so a seed gives the same walk. What the released Java library itself does wrong or
+refuses is not generated (see the remarks; docs/decisions/java-deviations.md lists what we do otherwise).
 """
-import datetime
+import json
 
-WORDS = ["", "a", "ab", "abc", "Abc", "zebra", "x'y", 'q"z', "new\nline", "ü日本", "😀 smile", "%", "_", "\\", " ", "a b",
-         "null", "NULL", "0", "-1", "tab\there", "a" * 60, "prefix-shared-by-many-000001", "prefix-shared-by-many-000002"]
-KEY_TYPES = ["INT", "BIGINT", "STRING", "SMALLINT", "DATE", "DECIMAL(9, 2)", "BOOLEAN", "TIMESTAMP(3)", "VARBINARY(8)"]
-PARTITION_TYPES = ["STRING", "INT", "DATE", "BIGINT", "BOOLEAN"]
-# Column types that an ALTER may widen or cast to; reads of old files go through the cast matrix.
-RETYPES = {"TINYINT": ["SMALLINT", "INT", "BIGINT", "DOUBLE", "STRING"], "SMALLINT": ["INT", "BIGINT", "STRING"],
-           "INT": ["BIGINT", "DOUBLE", "STRING", "DECIMAL(12, 2)"], "BIGINT": ["STRING"], "FLOAT": ["DOUBLE"],
-           "DATE": ["STRING", "TIMESTAMP(3)"], "BOOLEAN": ["STRING", "INT"], "DECIMAL(9, 2)": ["DECIMAL(20, 4)", "STRING"],
-           "TIMESTAMP(3)": ["TIMESTAMP(6)", "STRING"], "VARCHAR(20)": ["STRING"]}
+import engines
+from values import KEY_TYPES, PARTITION_TYPES, RETYPES, column_type, modest, parse, rows_inside, scalar_type, unparse, value
 
-
-def scalar_type(rng, file_format):
-    p = rng.choice([1, 5, 9, 10, 18, 19, 30, 38])
-    precisions = [0, 3, 6] if file_format == "avro" else [0, 3, 6, 9]
-    return rng.choice(["BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "BYTES", "DATE",
-                       f"DECIMAL({p}, {rng.randint(0, p)})", "DECIMAL(9, 2)", "CHAR(6)", "VARCHAR(20)", "BINARY(4)",
-                       "VARBINARY(12)", "TIME(3)" if file_format != "avro" else "TIME(3)",
-                       f"TIMESTAMP({rng.choice(precisions)})", f"TIMESTAMP_LTZ({rng.choice([3, 6])})", "TIMESTAMP(3)"])
-
-
-def column_type(rng, file_format, depth=0):
-    if depth > 2 or rng.random() < 0.8:
-        return scalar_type(rng, file_format)
-    inner = lambda: column_type(rng, file_format, depth + 1)
-    kind = rng.choice(["ARRAY", "MAP", "ROW", "MULTISET"])
-    if kind == "ARRAY":
-        return f"ARRAY<{inner()}>"
-    if kind == "MAP":
-        return f"MAP<STRING NOT NULL, {inner()}>"
-    if kind == "MULTISET":
-        return "MULTISET<STRING NOT NULL>"
-    return "ROW<" + ", ".join(f"f{i} {inner()}" for i in range(rng.randint(1, 3))) + ">"
-
-
-def split_arguments(text):
-    """Arguments of a type, at the top level: "INT, MAP<A, B>" -> two."""
-    parts, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += c in "<("
-        depth -= c in ">)"
-        if c == "," and depth == 0:
-            parts.append(text[start:i].strip())
-            start = i + 1
-    return parts + [text[start:].strip()]
-
-
-def moment(rng, precision):
-    t = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=rng.randint(-2_000_000_000, 6_000_000_000))
-    if rng.random() < 0.1:
-        t = datetime.datetime(1970, 1, 1)
-    digits = f"{rng.randrange(10**precision):0{precision}d}" if precision else ""
-    return f"{t:%Y-%m-%dT%H:%M:%S}.{digits.ljust(9, '0')}"
-
-
-def integer(rng, bits):
-    top = 1 << (bits - 1)
-    return rng.choice([0, 1, -1, top - 1, -top, rng.randrange(-top, top), rng.randint(-50, 50), rng.randint(0, 9)])
-
-
-def text(rng, most):
-    s = rng.choice(WORDS) if rng.random() < 0.7 else "".join(rng.choice("abcdefghij") for _ in range(rng.randint(0, 30)))
-    return s[:most]
-
-
-def hex_bytes(rng, n):
-    return bytes(rng.randrange(256) for _ in range(n)).hex()
-
-
-def real(rng, single):
-    v = rng.choice([0.0, 1.0, -1.5, 0.25, 3.0e8, 1e-3, rng.randint(-1000, 1000) / 8, "NaN", "Infinity", "-Infinity"])
-    return v if single or rng.random() < 0.5 or isinstance(v, str) else rng.uniform(-1e6, 1e6)
-
-
-def value(rng, sql, null_chance=0.15, key=False):
-    """A random value of the type; None where the type allows it and the dice say so."""
-    if sql.endswith("NOT NULL"):
-        return value(rng, sql[: -len("NOT NULL")].strip(), 0, key)
-    if rng.random() < null_chance:
-        return None
-    name, _, rest = sql.partition("<")
-    if rest:
-        parts = split_arguments(rest[:-1])
-        if name == "ARRAY":
-            return [value(rng, parts[0]) for _ in range(rng.choice([0, 1, 2, 5]))]
-        if name == "MULTISET":
-            return [[w, rng.randint(1, 5)] for w in sorted({text(rng, 20) for _ in range(rng.randint(0, 3))})]
-        if name == "MAP":
-            return [[w, value(rng, parts[1])] for w in sorted({text(rng, 20) for _ in range(rng.randint(0, 4))})]
-        return {p.split(" ", 1)[0]: value(rng, p.split(" ", 1)[1]) for p in parts}
-    name, _, rest = sql.partition("(")
-    numbers = [int(n) for n in rest.rstrip(")").split(",")] if rest else []
-    if name == "BOOLEAN":
-        return rng.random() < 0.5
-    if name in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
-        bits = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}[name]
-        return rng.randint(0, 60) if key else integer(rng, bits)
-    if name in ("FLOAT", "DOUBLE"):
-        return real(rng, name == "FLOAT")
-    if name == "DECIMAL":
-        p, s = numbers
-        unscaled = rng.choice([0, 1, 10**p - 1, 1 - 10**p, rng.randrange(10**p), -rng.randrange(10**p)]) if not key else rng.randint(0, 60)
-        digits = f"{abs(unscaled):0{s + 1}d}"
-        return ("-" if unscaled < 0 else "") + (digits[:-s] + "." + digits[-s:] if s else digits)
-    if name in ("CHAR", "VARCHAR", "STRING"):
-        if key:
-            return f"key-{rng.randint(0, 60)}"
-        return text(rng, numbers[0] if numbers else 100)
-    if name == "BINARY":
-        return hex_bytes(rng, numbers[0])
-    if name in ("VARBINARY", "BYTES"):
-        return hex_bytes(rng, rng.randint(0, 1) if key else rng.randint(0, numbers[0] if numbers else 40))
-    if name == "DATE":
-        days = rng.randint(0, 60) if key else rng.randint(-30000, 60000)
-        return (datetime.date(2000 if key else 1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
-    if name == "TIME":
-        ms = rng.randrange(86_400_000)
-        return f"{ms // 3_600_000:02d}:{ms // 60_000 % 60:02d}:{ms // 1000 % 60:02d}.{ms % 1000:03d}"
-    if name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
-        if key:
-            return f"2024-01-{rng.randint(1, 28):02d}T00:00:00.{rng.randint(0, 2)}00000000"
-        return moment(rng, numbers[0]) + ("Z" if name == "TIMESTAMP_LTZ" else "")
-    raise ValueError(sql)
+# Kind of table: what its own columns and options are. A walk's number picks the kind, so that any few dozen have them all.
+APPEND = ["append", "append-bucketed", "append-vectors", "row-tracking", "data-evolution", "append-indexed", "append-nested"]
+KEYED = ["deduplicate", "deduplicate-vectors", "first-row", "sequence", "partial-update", "sequence-groups", "aggregation",
+         "aggregation-retract", "changelog", "dynamic-bucket", "keyed-indexed", "keyed-nested", "branched"]
+KINDS = [k for pair in zip(KEYED, APPEND + ["sequence-groups", "aggregation", "deduplicate", "sequence", "append", "partial-update"])
+         for k in pair]
+SCALARS = ("INT", "BIGINT", "STRING", "DATE", "SMALLINT", "DOUBLE", "BOOLEAN")
 
 
 class Table:
     """One table of the walk: its current schema, and how rows for it are made."""
 
-    KINDS = ["append", "append-bucketed", "deduplicate", "deduplicate", "deduplicate-dv", "first-row", "sequence"]
-
     def __init__(self, rng, number):
         self.rng, self.name = rng, f"default.t{number}"
-        self.kind = rng.choice(self.KINDS)
+        self.kind = KINDS[number % len(KINDS)]
+        self.turn = sum(k.startswith("aggregation") for k in (KINDS * (number // len(KINDS) + 1))[:number])
         self.format = rng.choice(["parquet", "parquet", "avro"])
-        self.is_keyed = not self.kind.startswith("append")
-        self.next_column = 0
+        self.is_keyed = self.kind in KEYED
+        self.next_column, self.one_row_a_key, self.row_kinds = 0, False, []
+        self.unordered, self.modest, self.pools = set(), set(), {}  # names of columns
+        self.options = {"file.format": self.format}
         keys = [(f"k{i}", rng.choice(KEY_TYPES) + " NOT NULL") for i in range(rng.choice([1, 1, 2]))] if self.is_keyed else []
-        values = [self.new_column() for _ in range(rng.randint(1, 9))]
-        parts = [("part", rng.choice(PARTITION_TYPES) + (" NOT NULL" if self.is_keyed else ""))] if rng.random() < 0.35 else []
-        if self.kind == "sequence":
-            values.append(("seq", "INT"))
+        may_part = self.kind not in ("data-evolution",) and rng.random() < 0.35
+        parts = [("part", rng.choice(PARTITION_TYPES) + (" NOT NULL" if self.is_keyed else ""))] if may_part else []
+        values = self.value_columns()
         self.columns = keys + values + parts
-        rng.shuffle(self.columns)
+        if rng.random() < 0.7:
+            rng.shuffle(self.columns)
         self.partition_keys = [n for n, _ in parts]
         self.primary_keys = [n for n, _ in parts + keys] if self.is_keyed else []
         self.all_columns = list(self.columns)  # of every schema, for comparing FLOATs
-        self.options = self.make_options()
-        self.history = [dict(self.columns)]
+        self.dropped = []
+        self.common_options()
+        self.fixed = {n for n, _ in keys + parts} | {self.options.get("bucket-key")} | self.named_in_options()
+
+    def named_in_options(self):
+        """Columns that options name (or may be meant by them): those are not changed."""
+        words = {w.strip() for k, v in self.options.items() if k.startswith(("fields.", "sequence.", "partial-", "rowkind."))
+                 for w in (k.split(".")[1] if k.startswith("fields.") else "").split(",") + v.split(",")}
+        return {n for n, _ in self.columns} & words
 
     def new_column(self):
         self.next_column += 1
         return f"c{self.next_column}", column_type(self.rng, self.format)
 
-    def make_options(self):
-        rng, o = self.rng, {"file.format": self.format}
-        o["file.compression"] = rng.choice(["zstd", "snappy", "zstd"] if self.format == "avro" else ["zstd", "snappy", "lz4", "gzip", "none"])
-        if self.is_keyed:
-            o["bucket"] = str(rng.choice([1, 2, 3]))
-        elif self.kind == "append-bucketed":
+    def value_columns(self):
+        rng, o = self.rng, self.options
+        some = lambda: [self.new_column() for _ in range(rng.randint(1, 9))]
+        may_delete = ["-D", "-D", "-D", "-U", "+U"]
+        if self.kind in ("deduplicate", "deduplicate-vectors", "changelog", "dynamic-bucket", "keyed-indexed", "keyed-nested", "branched"):
+            self.row_kinds = may_delete
+            if rng.random() < 0.2:
+                o[rng.choice(["ignore-delete", "ignore-update-before"])] = "true"
+        if self.kind == "deduplicate" and rng.random() < 0.25:
+            o["rowkind.field"], self.row_kinds = "op", []
+            self.pools["op"] = ["+I", "+I", "+I", "+U", "-U", "-D"]
+            return some() + [("op", "STRING NOT NULL")]
+        if self.kind == "first-row":
+            o["merge-engine"] = "first-row"
+            if rng.random() < 0.4:
+                o["ignore-delete"], self.row_kinds = "true", may_delete
+        if self.kind == "sequence":
+            self.row_kinds = may_delete
+            return some() + engines.sequence_fields(self, rng.random() < 0.4)
+        made = {"partial-update": engines.partial_update, "sequence-groups": engines.sequence_groups,
+                "aggregation": lambda t: engines.aggregation(t, False), "aggregation-retract": lambda t: engines.aggregation(t, True),
+                "append-indexed": engines.indexed, "keyed-indexed": engines.indexed,
+                "append-nested": engines.nested, "keyed-nested": engines.nested}.get(self.kind)
+        return made(self) if made else some()
+
+    def common_options(self):
+        rng, o, kind = self.rng, self.options, self.kind
+        chance = lambda p: rng.random() < p
+        if kind == "dynamic-bucket":
+            o.update({"bucket": "-1", "dynamic-bucket.target-row-num": rng.choice(["10", "40"])})
+        elif self.is_keyed:
+            o["bucket"] = str(rng.choice([1, 1, 2, 3]))
+        elif kind == "append-bucketed":
             plain = [n for n, t in self.columns if t in ("INT", "BIGINT", "STRING", "DATE") and n not in self.partition_keys]
             if plain:
                 o.update({"bucket": "2", "bucket-key": rng.choice(plain)})
-        if self.kind == "deduplicate-dv":
+        if kind in ("row-tracking", "data-evolution"):
+            o["row-tracking.enabled"] = "true"
+        if kind == "data-evolution":
+            o["data-evolution.enabled"] = "true"
+        if kind in ("append-vectors", "deduplicate-vectors") or kind == "append-indexed" and not self.partition_keys and chance(0.5):
             o["deletion-vectors.enabled"] = "true"
-            if rng.random() < 0.5:
-                o["deletion-vectors.bitmap64"] = "true"
-        if self.kind == "first-row":
-            o["merge-engine"] = "first-row"
-        if self.kind == "sequence":
-            o["sequence.field"] = "seq"
-        if self.kind in ("deduplicate", "sequence") and rng.random() < 0.6:
+        elif self.is_keyed and kind not in ("first-row",) and chance(0.15):
+            o["deletion-vectors.enabled"] = "true"
+        vectors = "deletion-vectors.enabled" in o
+        if vectors and chance(0.5):
+            o["deletion-vectors.bitmap64"] = "true"
+        if kind == "changelog" or self.is_keyed and chance(0.15):
+            o["changelog-producer"] = rng.choice(["lookup"] if kind == "first-row" else ["input", "lookup"] if vectors else
+                                                 ["input", "lookup", "full-compaction"])
+            if o["changelog-producer"] != "input" and chance(0.3):
+                o["changelog-producer.row-deduplicate"] = "true"
+        lookup = vectors or kind == "first-row" or o.get("changelog-producer") in ("lookup", "full-compaction")
+        if self.is_keyed and not lookup and chance(0.6):
             o["write-only"] = "true"
-        for key, choices in [("manifest.compression", ["zstd", "null", "snappy"]), ("metadata.stats-mode", ["truncate(16)", "full", "counts", "none"]),
-                             ("parquet.enable.dictionary", ["true", "false"]), ("target-file-size", ["128 mb", "32 kb"]),
-                             ("data-file.thin-mode", ["true"] if self.is_keyed and self.format == "parquet" else ["false"]),
-                             ("manifest.merge-min-count", ["2", "30"])]:
-            if rng.random() < 0.3:
+        if self.is_keyed and self.format == "parquet" and chance(0.3):
+            o["data-file.thin-mode"] = "true"
+        if self.is_keyed and chance(0.15):
+            o["file.format.per.level"] = rng.choice(["0:avro", "0:avro,5:parquet", "0:parquet,5:avro"])
+            self.format = "avro"  # no values that it has not
+        o["file.compression"] = rng.choice(["zstd", "snappy"] if self.format == "avro" else ["zstd", "snappy", "lz4", "gzip", "none"])
+        if kind != "data-evolution" and chance(0.3):
+            o["target-file-size"] = "32 kb"
+        if kind != "data-evolution" and chance(0.15):
+            o.update({"source.split.target-size": "10 kb", "source.split.open-file-cost": "1 kb"})
+        for key, choices, p in [("manifest.format", ["parquet"], 0.15), ("manifest.merge-min-count", ["2", "30"], 0.3),
+                                ("metadata.stats-mode", ["truncate(16)", "full", "counts", "none"], 0.3),
+                                ("metadata.stats-dense-store", ["false"], 0.15), ("parquet.enable.dictionary", ["true", "false"], 0.3),
+                                ("parquet.page.size", ["1024"], 0.2), ("file.block-size", ["4 kb"], 0.15),
+                                ("num-sorted-run.compaction-trigger", ["2", "3"], 0.3), ("num-levels", ["3", "6"], 0.2),
+                                ("partition.legacy-name", ["false"], 0.3), ("data-file.path-directory", ["data"], 0.1),
+                                ("data-file.prefix", ["some-"], 0.1), ("index-file-in-data-file-dir", ["true"], 0.2),
+                                ("file.suffix.include.compression", ["true"], 0.1)]:
+            if chance(p):
                 o[key] = rng.choice(choices)
-        return o
+        if o.get("manifest.format", "avro") == "avro" and chance(0.3):
+            o["manifest.compression"] = rng.choice(["zstd", "null", "snappy"])
 
     def schema(self):
         return {"fields": [{"name": n, "type": t} for n, t in self.columns], "partitionKeys": self.partition_keys,
                 "primaryKeys": self.primary_keys, "options": self.options}
 
-    def rows(self):
+    def value_of(self, name, sql):
+        if name in self.partition_keys:
+            return self.partition_value(sql)
+        if name in self.primary_keys:
+            return value(self.rng, sql, key=True)
+        if name in self.modest and self.rng.random() < 0.95:
+            if not sql.endswith("NOT NULL") and self.rng.random() < 0.15:
+                return None
+            return self.rng.choice(self.pools[name]) if self.pools.get(name) else modest(self.rng, sql)
+        if self.pools.get(name):
+            return self.rng.choice(self.pools[name])
+        if name in self.modest:
+            return modest(self.rng, sql)
+        return value(self.rng, sql)
+
+    def rows(self, columns=None, count=None):
         """Rows for one commit."""
-        rng, rows = self.rng, []
-        for _ in range(rng.choice([1, 5, 30, 30, 100, 400])):
-            row = {}
-            for n, t in self.columns:
-                fixed = n in self.primary_keys or n in self.partition_keys
-                row[n] = value(rng, t, key=fixed)
-                if n in self.partition_keys and row[n] is not None:
-                    row[n] = self.partition_value(t)
-            if self.kind in ("deduplicate", "deduplicate-dv", "sequence") and rng.random() < 0.2:
-                row["_row_kind"] = "-D"
-            rows.append(row)
+        rng, rows, keys = self.rng, [], set()
+        for _ in range(count if count is not None else rng.choice([1, 5, 30, 30, 100, 400])):
+            row = {n: self.value_of(n, t) for n, t in columns or self.columns}
+            if self.row_kinds and rng.random() < 0.25:
+                row["_row_kind"] = rng.choice(self.row_kinds)
+            key = json.dumps([row[k] for k in self.primary_keys]) if self.primary_keys and self.one_row_a_key else None
+            if key is None or key not in keys:
+                rows.append(row)
+                keys.add(key)
         return rows
 
     def partition_value(self, sql):
-        sql = sql.replace(" NOT NULL", "")
+        bare = sql.replace(" NOT NULL", "")
+        if bare == sql and self.rng.random() < 0.1:
+            return None
         return {"STRING": self.rng.choice(["a", "b=c", "d/e", "ü"]), "INT": self.rng.randint(0, 2), "BIGINT": self.rng.randint(0, 2),
-                "DATE": f"2024-01-0{self.rng.randint(1, 3)}", "BOOLEAN": self.rng.random() < 0.5}[sql]
+                "DATE": f"2024-01-0{self.rng.randint(1, 3)}", "BOOLEAN": self.rng.random() < 0.5}[bare]
 
     def change(self):
         """A random schema change in the tool's JSON form, already applied here; None when none fits."""
+        kinds = ["add", "add", "drop", "rename", "retype", "retype", "move", "default"]
+        if any("<" in t and "ROW" in t for _, t in self.columns):
+            kinds += ["nested"] * (12 if self.kind.endswith("nested") else 3)
+        change = getattr(self, "change_" + self.rng.choice(kinds))([(n, t) for n, t in self.columns if n not in self.fixed])
+        if change:
+            self.all_columns += self.columns
+        return [change] if change else None
+
+    def change_add(self, _free):
         rng = self.rng
-        fixed = set(self.primary_keys) | set(self.partition_keys) | {"seq", self.options.get("bucket-key")}
-        free = [(n, t) for n, t in self.columns if n not in fixed]
-        kind = rng.choice(["add", "add", "drop", "rename", "retype", "retype", "move"])
-        if kind == "add":
-            n, t = self.new_column()
-            where = rng.choice([{}, {"first": True}, {"after": rng.choice(self.columns)[0]}])
-            at = len(self.columns) if not where else 0 if "first" in where else [c for c, _ in self.columns].index(where["after"]) + 1
-            self.columns.insert(at, (n, t))
-            change = {"add": n, "type": t, **where}
-        elif kind == "drop" and len(free) > 1:
-            n, t = rng.choice(free)
-            self.columns.remove((n, t))
-            change = {"drop": n}
-        elif kind == "rename" and free:
-            n, t = rng.choice(free)
+        n, t = self.new_column()
+        if self.dropped and rng.random() < 0.4:
+            n = self.dropped.pop()  # another column of the same name
+        where = rng.choice([{}, {"first": True}, {"after": rng.choice(self.columns)[0]}])
+        at = len(self.columns) if not where else 0 if "first" in where else [c for c, _ in self.columns].index(where["after"]) + 1
+        self.columns.insert(at, (n, t))
+        return {"add": n, "type": t, **where}
+
+    def change_drop(self, free):
+        if len(free) < 2:
+            return None
+        n, t = self.rng.choice(free)
+        self.columns.remove((n, t))
+        self.dropped.append(n)
+        self.modest.discard(n)
+        return {"drop": n}
+
+    def change_rename(self, free):
+        if not free:
+            return None
+        n, t = self.rng.choice(free)
+        self.next_column += 1
+        new = f"r{self.next_column}"
+        self.columns[self.columns.index((n, t))] = (new, t)
+        if n in self.modest:
+            self.modest.add(new)
+        return {"rename": n, "to": new}
+
+    def change_retype(self, free):
+        fit = [c for c in free if c[1] in RETYPES]
+        if not fit:
+            return None
+        n, t = self.rng.choice(fit)
+        new = self.rng.choice(RETYPES[t])
+        self.columns[self.columns.index((n, t))] = (n, new)
+        return {"retype": n, "type": new}
+
+    def change_move(self, _free):
+        if len(self.columns) < 2:
+            return None
+        n, t = self.rng.choice(self.columns[1:])
+        self.columns.remove((n, t))
+        self.columns.insert(0, (n, t))
+        return {"move": n, "first": True}
+
+    def change_default(self, free):
+        fit = [(n, t) for n, t in free if t in ("INT", "BIGINT", "STRING", "BOOLEAN")]
+        if not fit:
+            return None
+        n, t = self.rng.choice(fit)
+        return {"default": n, "value": {"BOOLEAN": "true", "STRING": "a default"}.get(t, "7")}
+
+    def change_nested(self, free):
+        """Add, drop, rename or retype a field of a ROW, however deep. The first field stays: Java makes a ROW all of whose
+        written fields were dropped NULL."""
+        rng, sites = self.rng, []
+        trees = {n: parse(t) for n, t in free}
+        for n, tree in trees.items():
+            sites += [(n, path, fields) for path, fields in rows_inside(tree, n)]
+        if not sites:
+            return None
+        column, path, fields = rng.choice(sites)
+        old = dict(free)[column]
+        what = rng.choice(["add", "add", "drop", "rename", "retype", "retype"])
+        field = rng.choice(fields)
+        if what == "add":
             self.next_column += 1
-            new = f"r{self.next_column}"
-            self.columns[self.columns.index((n, t))] = (new, t)
-            change = {"rename": n, "to": new}
-        elif kind == "retype" and any(t in RETYPES for _, t in free):
-            n, t = rng.choice([c for c in free if c[1] in RETYPES])
-            new = rng.choice(RETYPES[t])
-            self.columns[self.columns.index((n, t))] = (n, new)
-            change = {"retype": n, "type": new}
-        elif kind == "move" and len(self.columns) > 1:
-            n, t = rng.choice(self.columns[1:])
-            self.columns.remove((n, t))
-            self.columns.insert(0, (n, t))
-            change = {"move": n, "first": True}
+            new = [f"g{self.next_column}", scalar_type(rng, self.format)]
+            fields.append(new)
+            change = {"add": f"{path}.{new[0]}", "type": new[1]}
+        elif what == "drop" and len(fields) > 1:
+            field = rng.choice(fields[1:])
+            fields.remove(field)
+            change = {"drop": f"{path}.{field[0]}"}
+        elif what == "rename":
+            self.next_column += 1
+            change = {"rename": f"{path}.{field[0]}", "to": f"h{self.next_column}"}
+            field[0] = change["to"]
+        elif what == "retype" and isinstance(field[1], str) and field[1] in RETYPES:
+            field[1] = rng.choice(RETYPES[field[1]])
+            change = {"retype": f"{path}.{field[0]}", "type": field[1]}
         else:
             return None
-        self.all_columns += self.columns
-        return [change]
-
-    # Columns whose comparisons mean the same to everybody.
-    FILTER_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "STRING", "VARCHAR", "DATE", "BOOLEAN", "DECIMAL", "DOUBLE", "TIMESTAMP(")
-
-    def leaf(self, columns, seen):
-        """One comparison; its literals are often values that occur."""
-        rng = self.rng
-        n, t = rng.choice(columns)
-        bare = t.replace(" NOT NULL", "")
-        occurring = [r[n] for r in seen if r.get(n) is not None and not isinstance(r[n], (list, dict))]
-        pick = lambda: rng.choice(occurring) if occurring and rng.random() < 0.8 else value(rng, bare, 0)
-        finite = lambda v: not (isinstance(v, str) and v in ("NaN", "Infinity", "-Infinity"))
-        op = rng.choice(["=", "!=", "<", "<=", ">", ">=", "in", "not_in", "is_null", "is_not_null", "between", "like"])
-        if op in ("is_null", "is_not_null"):
-            return {"op": op, "field": n}
-        if op == "like":
-            if not bare.startswith(("STRING", "VARCHAR")):
-                return {"op": "is_not_null", "field": n}
-            v = pick()
-            if not isinstance(v, str):  # written before the column became a STRING
-                v = str(v)
-            return {"op": rng.choice(["starts_with", "ends_with", "contains"]), "field": n, "value": v[: rng.randint(0, 3)] or "a"}
-        several = op in ("in", "not_in", "between")
-        values = [pick() for _ in range(2 if op == "between" else rng.randint(1, 4) if several else 1)]
-        if bare == "DOUBLE" and not all(map(finite, values)):
-            return {"op": "is_not_null", "field": n}
-        return {"op": op, "field": n, "values": values} if several else {"op": op, "field": n, "value": values[0]}
-
-    def query(self, seen, snapshots):
-        """A random read: columns, filters, options."""
-        rng, q = self.rng, {"table": self.name, "columns": None, "filter": [], "options": {}}
-        columns = self.columns
-        if snapshots and rng.random() < 0.25:
-            snapshot, columns = rng.choice(snapshots)
-            q["options"] = {"scan.snapshot-id": str(snapshot)}
-        names = [n for n, _ in columns]
-        if rng.random() < 0.5:
-            q["columns"] = rng.sample(names, rng.randint(1, len(names)))
-        fit = [c for c in columns if c[1].startswith(self.FILTER_TYPES)]
-        for _ in range(rng.choice([0, 1, 1, 2]) if fit else 0):
-            leaf = self.leaf(fit, seen)
-            if rng.random() < 0.2:
-                leaf = {"op": "or", "args": [leaf, self.leaf(fit, seen)]}
-            q["filter"].append(leaf)
-        return q
+        self.columns[self.columns.index((column, old))] = (column, unparse(trees[column]))
+        return change
