@@ -487,12 +487,13 @@ typedef struct groups {
 
 static tarn_status find_groups(tn_view_read *v, const tn_batch *batch, groups *out,
                                tarn_error *err) {
-  const int8_t *kinds = batch->columns[0].values;
+  const int8_t *kinds;
   out->begins = NULL;
   out->n = batch->n_rows;
-  if (!v->packs) {
+  if (!v->packs) { /* there may be no column at all */
     return TARN_OK;
   }
+  kinds = batch->columns[0].values;
   out->begins = tn_calloc(&v->env->mem, (size_t)batch->n_rows + 1, sizeof(*out->begins));
   if (out->begins == NULL) {
     return tn_oom(err);

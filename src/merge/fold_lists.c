@@ -367,7 +367,10 @@ static tarn_status gather_columns(tn_list_fold *f, tn_vec *out, tarn_error *err)
   }
   TN_TRY_TO(done, tn_vec_alloc(f->env, out, (int64_t)f->n_refs, 0, err));
   for (int32_t c = 0; c < out->n_children; c++) {
-    const tn_row_ref *refs = f->refs + (f->n_cells > 0 ? (size_t)(1 + c) * f->ref_capacity : 0);
+    const tn_row_ref *refs = f->refs;
+    if (f->n_cells > 0) {
+      refs += (size_t)(1 + c) * f->ref_capacity;
+    }
     TN_TRY_TO(done, gather_column(f, c, refs, columns, &out->children[c], err));
   }
   for (size_t i = 0; i < f->n_refs; i++) {
