@@ -114,6 +114,9 @@ tarn_status tn_row_ids_assign(int64_t snapshot_id, const tn_commit_changes *in, 
   }
   for (size_t i = 0; i < n; i++) {
     tn_data_file *file = &out->files.items[i].file;
+    if (out->files.items[i].kind != TN_FILE_ADD) {
+      continue; /* what goes has its ids */
+    }
     if (file->min_sequence == 0) {
       file->min_sequence = file->max_sequence = snapshot_id;
     }
