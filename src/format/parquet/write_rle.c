@@ -61,24 +61,46 @@ static TN_ALWAYS_INLINE void pack_eight(const uint64_t v[8], unsigned w, uint8_t
     }                                                                            \
     return out;                                                                  \
   }
-#define FOR_WIDTHS(X)                                                                             \
-  X(1)                                                                                            \
-  X(2)                                                                                            \
-  X(3)                                                                                            \
-  X(4)                                                                                            \
-  X(5)                                                                                            \
-  X(6)                                                                                            \
-  X(7)                                                                                            \
-  X(8)                                                                                            \
-  X(9)                                                                                            \
-  X(10)                                                                                           \
-  X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) \
-      X(27) X(28) X(29) X(30) X(31) X(32)
-FOR_WIDTHS(DEFINE_PACK)
 
-#define LIST_PACK(w) pack_##w,
+DEFINE_PACK(1)
+DEFINE_PACK(2)
+DEFINE_PACK(3)
+DEFINE_PACK(4)
+DEFINE_PACK(5)
+DEFINE_PACK(6)
+DEFINE_PACK(7)
+DEFINE_PACK(8)
+DEFINE_PACK(9)
+DEFINE_PACK(10)
+DEFINE_PACK(11)
+DEFINE_PACK(12)
+DEFINE_PACK(13)
+DEFINE_PACK(14)
+DEFINE_PACK(15)
+DEFINE_PACK(16)
+DEFINE_PACK(17)
+DEFINE_PACK(18)
+DEFINE_PACK(19)
+DEFINE_PACK(20)
+DEFINE_PACK(21)
+DEFINE_PACK(22)
+DEFINE_PACK(23)
+DEFINE_PACK(24)
+DEFINE_PACK(25)
+DEFINE_PACK(26)
+DEFINE_PACK(27)
+DEFINE_PACK(28)
+DEFINE_PACK(29)
+DEFINE_PACK(30)
+DEFINE_PACK(31)
+DEFINE_PACK(32)
+
+/* By bit width. */
 static uint8_t *(*const packers[33])(const uint32_t *in, int64_t n_groups, uint8_t *out) = {
-    NULL, FOR_WIDTHS(LIST_PACK)};
+    NULL,    pack_1,  pack_2,  pack_3,  pack_4,  pack_5,  pack_6,  pack_7,  pack_8,
+    pack_9,  pack_10, pack_11, pack_12, pack_13, pack_14, pack_15, pack_16, pack_17,
+    pack_18, pack_19, pack_20, pack_21, pack_22, pack_23, pack_24, pack_25, pack_26,
+    pack_27, pack_28, pack_29, pack_30, pack_31, pack_32};
 
 /* Eight bytes of `w` bits each. */
 static uint64_t pack_bytes(const uint8_t *in, unsigned w) {
