@@ -1,4 +1,5 @@
-/* admin.h - creating, changing and maintaining: databases, tables.
+/* admin.h - creating, changing and maintaining: databases, tables, tags, branches, consumers,
+ * snapshots.
  *
  * Every call is one change that either happened or not. Two that change one schema at once: one
  * wins, the other gets TARN_E_CONFLICT.
@@ -56,6 +57,84 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rename(tarn_catalog *catalog, co
  * TARN_E_INVALID (a branch). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_drop(tarn_catalog *catalog, const char *name,
                                                      tarn_error *err);
+
+/* ------------------------------------------------------------------ tags, branches, consumers
+ *
+ * They belong to the branch that the handle has open. Names must not have a '/'. Errors of all:
+ * TARN_E_INVALID (a name that cannot be; a system table), TARN_E_IO. */
+
+/* snapshot_id 0: the latest; one that has expired can be taken from another tag of it.
+ * retained_ms: how long it stays; negative: tag.default-time-retained.
+ * Errors: TARN_E_EXISTS, TARN_E_NOT_FOUND (the snapshot), TARN_E_EXPIRED (it expires just now). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_tag_create(tarn_table *table, const char *name,
+                                                     int64_t snapshot_id, int64_t retained_ms,
+                                                     tarn_error *err);
+/* Removes the files that only the tag kept. Errors: TARN_E_NOT_FOUND. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_tag_delete(tarn_table *table, const char *name,
+                                                     tarn_error *err);
+/* Errors: TARN_E_NOT_FOUND, TARN_E_EXISTS. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_tag_rename(tarn_table *table, const char *from,
+                                                     const char *to, tarn_error *err);
+/* Delete tags that are older than they were to be retained. n_expired may be NULL. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_tags_expire(tarn_table *table, int64_t *n_expired,
+                                                      tarn_error *err);
+
+/* tag NULL: an empty branch with the schemas of the table. Errors: TARN_E_EXISTS, TARN_E_NOT_FOUND
+ * (the tag). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_branch_create(tarn_table *table, const char *name,
+                                                        const char *tag, tarn_error *err);
+/* Data that only the branch has stays behind as files without owner. Errors: TARN_E_NOT_FOUND. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_branch_delete(tarn_table *table, const char *name,
+                                                        tarn_error *err);
+/* Errors: TARN_E_NOT_FOUND, TARN_E_EXISTS. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_branch_rename(tarn_table *table, const char *from,
+                                                        const char *to, tarn_error *err);
+/* The table becomes what the branch is. If that fails midway, it has an older state, and the same
+ * call completes it. Errors: TARN_E_NOT_FOUND, TARN_E_STATE (the branch has no snapshot). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_branch_fast_forward(tarn_table *table, const char *name,
+                                                              tarn_error *err);
+
+/* Set where a consumer stands: it keeps this snapshot and those behind it. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_consumer_set(tarn_table *table, const char *id,
+                                                       int64_t next_snapshot, tarn_error *err);
+/* Errors: TARN_E_NOT_FOUND. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_consumer_delete(tarn_table *table, const char *id,
+                                                          tarn_error *err);
+/* Delete consumers whose whole id matches `including` (NULL: all) and not `excluding` (NULL: none):
+ * POSIX extended regular expressions. n_deleted may be NULL. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_consumers_clear(tarn_table *table, const char *including,
+                                                          const char *excluding, int64_t *n_deleted,
+                                                          tarn_error *err);
+
+/* ------------------------------------------------------------------ snapshots */
+
+typedef struct tarn_expire_options {
+  size_t struct_size;
+  int32_t retain_max, retain_min; /* 0: the table's options */
+  int64_t older_than_ms;          /* expire what is older; 0: snapshot.time-retained ago */
+  int32_t max_deletes;            /* 0: snapshot.expire.limit */
+  int32_t dry_run;                /* 1: only count */
+  tarn_cancel *cancel;            /* NULL: none */
+} tarn_expire_options;
+#define TARN_EXPIRE_OPTIONS_INIT {sizeof(tarn_expire_options), 0, 0, 0, 0, 0, 0}
+
+/* Expire snapshots, and long-lived changelogs where there are some; what tags, branches and
+ * consumers need stays. options may be NULL. n_expired (may be NULL): snapshots. A run that fails
+ * midway is completed by the next one.
+ * Errors: TARN_E_INVALID (retain_max below retain_min), TARN_E_CANCELLED, TARN_E_IO, and those of
+ * reading what a tag or branch needs: nothing expires then. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_table_expire(tarn_table *table,
+                                                       const tarn_expire_options *options,
+                                                       int64_t *n_expired, tarn_error *err);
+/* Make an earlier snapshot the latest; newer snapshots, changelogs and tags go. An id that has
+ * expired comes back from a tag of it. Errors: TARN_E_NOT_FOUND. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback(tarn_table *table, int64_t snapshot_id,
+                                                         tarn_error *err);
+TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback_to_tag(tarn_table *table, const char *tag,
+                                                                tarn_error *err);
+/* To the newest snapshot of that time (milliseconds since 1970) or before. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback_to_time(tarn_table *table, int64_t time_ms,
+                                                                 tarn_error *err);
 
 #ifdef __cplusplus
 }

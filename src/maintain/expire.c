@@ -1,0 +1,487 @@
+/* expire.c - which snapshots and changelogs go, and in which order. */
+#include "maintain/expire.h"
+
+#include "maintain/sweep.h"
+#include "maintain/tags.h"
+#include "model/listing.h"
+#include "model/snapshot_write.h"
+
+#define ARENA_LIMIT ((size_t)1 << 30)
+#define SNAPSHOT_LIMIT ((size_t)16 << 20)
+#define MAX_ATTEMPTS 5
+
+/* How many stay, and how long. */
+typedef struct retention {
+  int64_t max, min, time_ms;
+} retention;
+
+typedef struct expiry {
+  tn_table *table;
+  const tn_expire_request *request;
+  const char *root;
+  tn_arena arena;
+  retention snapshots, changelogs;
+  int64_t max_deletes;
+  bool keeps_changelogs; /* longer than snapshots */
+  bool cleans_folders;
+  bool consumers_of_changelogs_only;
+  int64_t begin, end; /* what goes: ids in [begin, end) */
+  tn_snapshot *going; /* those that are there */
+  int32_t n_going;
+  tn_snapshot end_snapshot; /* the first that stays */
+  tn_tag *tags;
+  int32_t n_tags;
+  tn_kept kept;
+  tn_sweep files, metas;
+} expiry;
+
+/* ------------------------------------------------------------------ settings */
+
+static tarn_status number(const expiry *x, const char *key, int64_t otherwise, int64_t *out,
+                          tarn_error *err) {
+  bool is_set;
+  TN_TRY(tn_options_int(&x->table->options, key, out, &is_set, err));
+  if (!is_set && otherwise >= 0) {
+    *out = otherwise;
+  }
+  return TARN_OK;
+}
+
+static tarn_status load_settings(expiry *x, tarn_error *err) {
+  const tn_expire_request *r = x->request;
+  bool only;
+  TN_TRY(number(x, "snapshot.num-retained.max", -1, &x->snapshots.max, err));
+  TN_TRY(number(x, "snapshot.num-retained.min", -1, &x->snapshots.min, err));
+  TN_TRY(number(x, "snapshot.time-retained", -1, &x->snapshots.time_ms, err));
+  TN_TRY(number(x, "snapshot.expire.limit", -1, &x->max_deletes, err));
+  if (r->retain_max != 0) {
+    x->snapshots.max = r->retain_max;
+  }
+  if (r->retain_min != 0) {
+    x->snapshots.min = r->retain_min;
+  }
+  if (r->older_than_ms != 0) {
+    x->snapshots.time_ms = tn_env_now_ms(x->table->env) - r->older_than_ms;
+  }
+  if (r->max_deletes != 0) {
+    x->max_deletes = r->max_deletes;
+  }
+  TN_TRY(number(x, "changelog.num-retained.max", x->snapshots.max, &x->changelogs.max, err));
+  TN_TRY(number(x, "changelog.num-retained.min", x->snapshots.min, &x->changelogs.min, err));
+  TN_TRY(number(x, "changelog.time-retained", x->snapshots.time_ms < 0 ? 0 : x->snapshots.time_ms,
+                &x->changelogs.time_ms, err));
+  x->keeps_changelogs = x->changelogs.max > x->snapshots.max ||
+                        x->changelogs.min > x->snapshots.min ||
+                        x->changelogs.time_ms > x->snapshots.time_ms;
+  TN_TRY(tn_options_bool(&x->table->options, "snapshot.clean-empty-directories", &x->cleans_folders,
+                         err));
+  TN_TRY(tn_options_bool(&x->table->options, "consumer.changelog-only", &only, err));
+  x->consumers_of_changelogs_only = only && x->keeps_changelogs;
+  return TARN_OK;
+}
+
+static tarn_status check_retention(const retention *r, tarn_error *err) {
+  if (r->min < 1) {
+    return tn_fail(err, TARN_E_INVALID, "retainMin (%lld) must be at least 1", (long long)r->min);
+  }
+  return r->max >= r->min ? TARN_OK
+                          : tn_fail(err, TARN_E_INVALID,
+                                    "retainMax (%lld) must not be less than retainMin (%lld).",
+                                    (long long)r->max, (long long)r->min);
+}
+
+static void expiry_init(expiry *x, tn_table *table, const tn_expire_request *request) {
+  *x = (expiry){.table = table, .request = request, .root = table->branch_path};
+  tn_arena_init(&x->arena, &table->env->mem, ARENA_LIMIT);
+  tn_kept_init(&x->kept, table);
+  tn_sweep_init(&x->files, table);
+  tn_sweep_init(&x->metas, table);
+}
+
+static void expiry_reset(expiry *x) {
+  tn_sweep_reset(&x->metas);
+  tn_sweep_reset(&x->files);
+  tn_kept_reset(&x->kept);
+  tn_arena_reset(&x->arena);
+}
+
+/* ------------------------------------------------------------------ the range */
+
+static tarn_status cap_by_consumers(expiry *x, int64_t *end, tarn_error *err) {
+  tn_consumer *consumers;
+  int32_t n;
+  TN_TRY(
+      tn_consumer_list(x->table->env, x->table->storage, x->root, &x->arena, &consumers, &n, err));
+  for (int32_t i = 0; i < n; i++) {
+    if (consumers[i].next_snapshot < *end) {
+      *end = consumers[i].next_snapshot;
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status read_numbered(expiry *x, bool is_changelog, int64_t id, tn_snapshot *out,
+                                 bool *found, tarn_error *err) {
+  tn_table *t = x->table;
+  tarn_status st = is_changelog
+                       ? tn_changelog_read(t->env, t->storage, x->root, id, &x->arena, out, err)
+                       : tn_snapshot_read(t->env, t->storage, x->root, id, &x->arena, out, err);
+  *found = st == TARN_OK;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  return st;
+}
+
+static int64_t limited_sum(int64_t a, int64_t b) {
+  return b > INT64_MAX - a ? INT64_MAX : a + b;
+}
+
+/* Ids from first on that are too young end the range; is_closed: `end` itself is looked at, too. */
+static tarn_status cap_by_age(expiry *x, const int64_t *ids, int32_t n_ids, bool is_changelog,
+                              int64_t first, int64_t *end, tarn_error *err) {
+  const retention *r = is_changelog ? &x->changelogs : &x->snapshots;
+  int64_t now = tn_env_now_ms(x->table->env);
+  int64_t older_than = r->time_ms > now ? INT64_MIN : now - r->time_ms;
+  for (int32_t i = 0; i < n_ids; i++) {
+    tn_snapshot s;
+    bool found;
+    if (ids[i] < first || ids[i] > *end || (ids[i] == *end && !is_changelog)) {
+      continue;
+    }
+    TN_TRY(read_numbered(x, is_changelog, ids[i], &s, &found, err));
+    if (found && older_than <= s.time_ms) {
+      *end = ids[i];
+      return TARN_OK;
+    }
+  }
+  return TARN_OK;
+}
+
+/* Read what goes; *end moves up to the first one that is there. */
+static tarn_status collect(expiry *x, const int64_t *ids, int32_t n_ids, bool is_changelog,
+                           bool *has_end, tarn_error *err) {
+  x->going = tn_arena_calloc(&x->arena, (size_t)n_ids + 1, sizeof(*x->going));
+  *has_end = false;
+  if (x->going == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < n_ids && !*has_end; i++) {
+    bool found;
+    if (ids[i] < x->begin) {
+      continue;
+    }
+    if (ids[i] >= x->end) {
+      TN_TRY(read_numbered(x, is_changelog, ids[i], &x->end_snapshot, has_end, err));
+      x->end = *has_end ? ids[i] : x->end;
+      continue;
+    }
+    TN_TRY(read_numbered(x, is_changelog, ids[i], &x->going[x->n_going], &found, err));
+    x->n_going += found;
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ protection */
+
+/* Tags from the last one at or before the range up to its end hold files that the range takes
+ * away. */
+static tarn_status keep_tags(expiry *x, bool may_lack, tarn_error *err) {
+  int32_t first = 0;
+  TN_TRY(tn_tags_load(x->table, x->root, &x->arena, &x->tags, &x->n_tags, err));
+  while (first + 1 < x->n_tags && x->tags[first + 1].snapshot.id <= x->begin) {
+    first++;
+  }
+  for (int32_t i = first; i < x->n_tags && x->tags[i].snapshot.id < x->end; i++) {
+    const tn_snapshot *s = &x->tags[i].snapshot;
+    tarn_status st = TARN_OK;
+    if (i > first && s->id == x->tags[i - 1].snapshot.id) {
+      continue; /* another name of one state */
+    }
+    st = tn_kept_files(&x->kept, s, err);
+    if (st == TARN_OK) {
+      st = may_lack ? tn_kept_metas_left(&x->kept, s, err) : tn_kept_metas(&x->kept, s, err);
+    }
+    if (st != TARN_OK) {
+      return tn_error_context(err, st, "nothing expires: what tag '%s' needs is not known",
+                              x->tags[i].name);
+    }
+  }
+  return TARN_OK;
+}
+
+/* Tags that came since they were looked at. */
+static tarn_status check_tags(expiry *x, bool *is_same, tarn_error *err) {
+  tn_tag *now;
+  int32_t n;
+  TN_TRY(tn_tags_load(x->table, x->root, &x->arena, &now, &n, err));
+  *is_same = true;
+  for (int32_t i = 0, k = 0; i < n && *is_same; i++) {
+    while (k < x->n_tags && (x->tags[k].snapshot.id < now[i].snapshot.id ||
+                             (x->tags[k].snapshot.id == now[i].snapshot.id &&
+                              strcmp(x->tags[k].name, now[i].name) < 0))) {
+      k++;
+    }
+    *is_same = k < x->n_tags && x->tags[k].snapshot.id == now[i].snapshot.id &&
+               strcmp(x->tags[k].name, now[i].name) == 0;
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ snapshots */
+
+static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
+  bool has_changelog = x->table->facts.changelog_producer != TN_CHANGELOG_NONE;
+  bool delta_is_changelog = x->keeps_changelogs && !has_changelog;
+  const tn_meta_sweep which = {
+      .states = !delta_is_changelog, .changelog = !x->keeps_changelogs, .others = true};
+  TN_TRY(keep_tags(x, false, err));
+  TN_TRY(tn_kept_others(&x->kept, x->root, err));
+  if (!x->keeps_changelogs) { /* left from times when they were kept */
+    TN_TRY(tn_kept_changelogs(&x->kept, x->root, err));
+  }
+  TN_TRY(tn_kept_metas(&x->kept, &x->end_snapshot, err));
+  for (int32_t i = 1; i <= x->n_going; i++) {
+    const tn_snapshot *s = i < x->n_going ? &x->going[i] : &x->end_snapshot;
+    TN_TRY(tn_cancel_check(x->request->cancel, err));
+    TN_TRY(tn_sweep_deleted(&x->files, &x->kept, s, delta_is_changelog, err));
+  }
+  for (int32_t i = 0; i < x->n_going && !x->keeps_changelogs; i++) {
+    if (x->going[i].changelog_manifest_list != NULL) {
+      TN_TRY(tn_sweep_changelog(&x->files, &x->kept, &x->going[i], err));
+    }
+  }
+  for (int32_t i = 0; i < x->n_going; i++) {
+    TN_TRY(tn_sweep_metas(&x->metas, &x->kept, &x->going[i], which, err));
+  }
+  return TARN_OK;
+}
+
+static tarn_status numbered_path(expiry *x, const char *folder, int64_t id, const char **out,
+                                 tarn_error *err) {
+  *out = tn_arena_printf(&x->arena, "%s/%s/%s-%lld", x->root, folder, folder, (long long)id);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
+/* The snapshot's own bytes become the changelog. */
+static tarn_status store_changelog(expiry *x, int64_t id, tarn_error *err) {
+  const char *from, *to;
+  tarn_status st;
+  tn_buf bytes;
+  TN_TRY(numbered_path(x, "snapshot", id, &from, err));
+  TN_TRY(numbered_path(x, "changelog", id, &to, err));
+  tn_buf_init(&bytes, &x->table->env->mem, SNAPSHOT_LIMIT);
+  st = tn_storage_read_all(x->table->storage, from, &bytes, err);
+  if (st == TARN_E_NOT_FOUND) { /* somebody else does the same */
+    tn_error_reset(err);
+    st = TARN_OK;
+    goto done;
+  }
+  TN_TRY_TO(done, st);
+  TN_TRY_TO(done, tn_storage_replace(x->table->storage, to, tn_buf_slice(&bytes), true, err));
+  TN_TRY_TO(done, tn_hint_write(x->table->storage, x->root, "changelog", "LATEST", id, err));
+done:
+  tn_buf_reset(&bytes);
+  return st;
+}
+
+static tarn_status remove_snapshots(expiry *x, tarn_error *err) {
+  const char *path;
+  for (int32_t i = 0; i < x->n_going; i++) {
+    if (x->keeps_changelogs) {
+      TN_TRY(store_changelog(x, x->going[i].id, err));
+    }
+    TN_TRY(numbered_path(x, "snapshot", x->going[i].id, &path, err));
+    TN_TRY(tn_storage_remove(x->table->storage, path, err));
+  }
+  return TARN_OK;
+}
+
+static tarn_status carry_out(expiry *x, tarn_error *err) {
+  TN_TRY(tn_sweep_run(&x->files, x->request->cancel, err));
+  if (x->cleans_folders) {
+    TN_TRY(tn_sweep_folders(&x->files, err));
+  }
+  return tn_sweep_run(&x->metas, x->request->cancel, err);
+}
+
+/* EARLIEST is missing: whoever reads next shall not have to list. */
+static tarn_status ensure_hint(expiry *x, tarn_error *err) {
+  const char *path = tn_path_join(&x->arena, x->root, "snapshot", "EARLIEST", NULL);
+  tn_file_info info;
+  tarn_status st;
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  st = tn_storage_info(x->table->storage, path, &info, err);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = tn_hint_write(x->table->storage, x->root, "snapshot", "EARLIEST", x->begin, err);
+  }
+  return st;
+}
+
+static tarn_status find_snapshots(expiry *x, bool *has_range, tarn_error *err) {
+  tn_table *t = x->table;
+  int64_t *ids, latest, first, end;
+  int32_t n_ids;
+  *has_range = false;
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, x->root, &latest, err));
+  TN_TRY(tn_snapshot_ids(t->env, t->storage, x->root, "snapshot", &x->arena, &ids, &n_ids, err));
+  if (latest == 0 || n_ids == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(check_retention(&x->snapshots, err));
+  /* As listed: below EARLIEST there may be what a run that was cut off has left. */
+  x->begin = ids[0];
+  first = latest - x->snapshots.max + 1 > x->begin ? latest - x->snapshots.max + 1 : x->begin;
+  end = latest - x->snapshots.min + 1;
+  if (!x->consumers_of_changelogs_only) {
+    TN_TRY(cap_by_consumers(x, &end, err));
+  }
+  if (end > limited_sum(x->begin, x->max_deletes)) {
+    end = x->begin + x->max_deletes;
+  }
+  TN_TRY(cap_by_age(x, ids, n_ids, false, first, &end, err));
+  if (end <= x->begin) {
+    return x->request->is_dry ? TARN_OK : ensure_hint(x, err);
+  }
+  x->end = end;
+  return collect(x, ids, n_ids, false, has_range, err);
+}
+
+static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *err) {
+  tn_table *t = x->table;
+  bool has_range, is_same = false;
+  TN_TRY(load_settings(x, err));
+  TN_TRY(find_snapshots(x, &has_range, err));
+  if (!has_range || x->n_going == 0) {
+    return TARN_OK;
+  }
+  *n_expired = x->n_going;
+  if (x->request->is_dry) {
+    return TARN_OK;
+  }
+  TN_TRY(plan_snapshots(x, err));
+  TN_TRY(tn_hint_write(t->storage, x->root, "snapshot", "EARLIEST", x->end, err));
+  TN_TRY(check_tags(x, &is_same, err));
+  if (!is_same) {
+    return tn_fail(err, TARN_E_CONFLICT,
+                   "nothing expires this time: a tag of table %s has been made meanwhile",
+                   t->full_name);
+  }
+  TN_TRY(carry_out(x, err));
+  TN_TRY(remove_snapshots(x, err));
+  tn_log(t->env, TARN_LOG_INFO, "event=snapshots_expired table=%s from=%lld to=%lld files=%zu",
+         t->full_name, (long long)x->going[0].id, (long long)x->end - 1,
+         x->files.paths.count + x->metas.paths.count);
+  return TARN_OK;
+}
+
+tarn_status tn_expire_snapshots(tn_table *table, const tn_expire_request *request,
+                                int64_t *n_expired, tarn_error *err) {
+  int64_t n = 0;
+  expiry x;
+  tarn_status st = TARN_E_CONFLICT;
+  for (int i = 0; i < MAX_ATTEMPTS && st == TARN_E_CONFLICT; i++) {
+    tn_error_reset(err);
+    expiry_init(&x, table, request);
+    st = expire_snapshots(&x, &n, err);
+    expiry_reset(&x);
+  }
+  if (n_expired != NULL) {
+    *n_expired = st == TARN_OK ? n : 0;
+  }
+  return st;
+}
+
+/* ------------------------------------------------------------------ changelogs */
+
+static tarn_status find_changelogs(expiry *x, bool *has_range, tarn_error *err) {
+  tn_table *t = x->table;
+  int64_t *ids, latest, first, end;
+  int32_t n_ids;
+  *has_range = false;
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, x->root, &latest, err));
+  TN_TRY(tn_snapshot_ids(t->env, t->storage, x->root, "changelog", &x->arena, &ids, &n_ids, err));
+  if (latest == 0 || n_ids == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(check_retention(&x->changelogs, err));
+  x->begin = ids[0];
+  first = latest - x->changelogs.max + 1 > x->begin ? latest - x->changelogs.max + 1 : x->begin;
+  end = latest - x->changelogs.min + 1;
+  TN_TRY(cap_by_consumers(x, &end, err));
+  if (end > limited_sum(x->begin, x->max_deletes)) {
+    end = x->begin + x->max_deletes;
+  }
+  end = end < ids[n_ids - 1] ? end : ids[n_ids - 1];
+  if (end <= x->begin) {
+    return TARN_OK;
+  }
+  TN_TRY(cap_by_age(x, ids, n_ids, true, first, &end, err));
+  x->end = end;
+  return collect(x, ids, n_ids, true, has_range, err);
+}
+
+static tarn_status keep_for_changelogs(expiry *x, tarn_error *err) {
+  tn_table *t = x->table;
+  tn_snapshot earliest;
+  int64_t id;
+  bool found;
+  TN_TRY(keep_tags(x, true, err));
+  TN_TRY(tn_kept_others(&x->kept, x->root, err));
+  TN_TRY(tn_kept_metas_left(&x->kept, &x->end_snapshot, err));
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, x->root, &id, err));
+  TN_TRY(read_numbered(x, false, id, &earliest, &found, err));
+  return found ? tn_kept_metas_left(&x->kept, &earliest, err)
+               : tn_fail(err, TARN_E_NOT_FOUND,
+                         "no changelog expires: the earliest snapshot %lld of table %s is gone",
+                         (long long)id, t->full_name);
+}
+
+/* Each changelog with all that is its own, then the next one. */
+static tarn_status expire_changelog(expiry *x, const tn_snapshot *s, tarn_error *err) {
+  bool has_list = s->changelog_manifest_list != NULL;
+  const tn_meta_sweep which = {.states = !has_list, .changelog = has_list};
+  const char *path;
+  TN_TRY(has_list ? tn_sweep_changelog(&x->files, &x->kept, s, err)
+                  : tn_sweep_deleted(&x->files, &x->kept, s, false, err));
+  TN_TRY(tn_sweep_metas(&x->metas, &x->kept, s, which, err));
+  TN_TRY(numbered_path(x, "changelog", s->id, &path, err));
+  return tn_sweep_path(&x->metas, path, err);
+}
+
+static tarn_status expire_changelogs(expiry *x, int64_t *n_expired, tarn_error *err) {
+  bool has_range;
+  TN_TRY(load_settings(x, err));
+  if (!x->keeps_changelogs) {
+    return TARN_OK;
+  }
+  TN_TRY(find_changelogs(x, &has_range, err));
+  *n_expired = x->n_going;
+  if (!has_range || x->request->is_dry) {
+    return TARN_OK;
+  }
+  TN_TRY(keep_for_changelogs(x, err));
+  for (int32_t i = 0; i < x->n_going; i++) {
+    TN_TRY(expire_changelog(x, &x->going[i], err));
+  }
+  TN_TRY(tn_hint_write(x->table->storage, x->root, "changelog", "EARLIEST", x->end, err));
+  return carry_out(x, err);
+}
+
+tarn_status tn_expire_changelogs(tn_table *table, const tn_expire_request *request,
+                                 int64_t *n_expired, tarn_error *err) {
+  int64_t n = 0;
+  expiry x;
+  tarn_status st;
+  expiry_init(&x, table, request);
+  st = expire_changelogs(&x, &n, err);
+  if (n_expired != NULL) {
+    *n_expired = st == TARN_OK ? n : 0;
+  }
+  expiry_reset(&x);
+  return st;
+}

@@ -1,0 +1,177 @@
+/* rollback.c - what is newer than a snapshot goes. */
+#include "maintain/rollback.h"
+
+#include "maintain/tags.h"
+#include "model/listing.h"
+#include "model/snapshot_write.h"
+#include "plan/finder.h"
+
+#define ARENA_LIMIT ((size_t)1 << 30)
+#define SNAPSHOT_LIMIT ((size_t)16 << 20)
+
+static tarn_status remove_at(tn_table *t, const char *path, tarn_error *err) {
+  return path != NULL ? tn_storage_remove(t->storage, path, err) : tn_oom(err);
+}
+
+/* Numbered files of a folder above an id, from the greatest down. *n_left: those that stay. */
+static tarn_status remove_newer(tn_table *t, tn_arena *arena, const char *folder, int64_t id,
+                                int32_t *n_left, int32_t *n_gone, tarn_error *err) {
+  int64_t *ids;
+  int32_t n;
+  TN_TRY(tn_snapshot_ids(t->env, t->storage, t->branch_path, folder, arena, &ids, &n, err));
+  *n_left = n;
+  for (; *n_left > 0 && ids[*n_left - 1] > id; --*n_left) {
+    TN_TRY(remove_at(t,
+                     tn_arena_printf(arena, "%s/%s/%s-%lld", t->branch_path, folder, folder,
+                                     (long long)ids[*n_left - 1]),
+                     err));
+  }
+  *n_gone = n - *n_left;
+  return TARN_OK;
+}
+
+static tarn_status remove_newer_changelogs(tn_table *t, tn_arena *arena, int64_t id,
+                                           tarn_error *err) {
+  int64_t *ids;
+  int32_t n, n_left, n_gone;
+  TN_TRY(tn_snapshot_ids(t->env, t->storage, t->branch_path, "changelog", arena, &ids, &n, err));
+  if (n == 0 || ids[n - 1] <= id) {
+    return TARN_OK;
+  }
+  /* -1: the next expiry tells. */
+  TN_TRY(
+      tn_hint_write(t->storage, t->branch_path, "changelog", "LATEST", ids[0] > id ? -1 : id, err));
+  return remove_newer(t, arena, "changelog", id, &n_left, &n_gone, err);
+}
+
+static tarn_status remove_newer_tags(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+  tn_tag *tags;
+  int32_t n;
+  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
+  for (int32_t i = n - 1; i >= 0 && tags[i].snapshot.id > id; i--) {
+    TN_TRY(
+        remove_at(t, tn_arena_printf(arena, "%s/tag/tag-%s", t->branch_path, tags[i].name), err));
+  }
+  return TARN_OK;
+}
+
+/* The snapshot file of a tag whose snapshot has expired. */
+static tarn_status restore_snapshot(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
+                                    tarn_error *err) {
+  const char *path =
+      tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)tag->id);
+  tn_snapshot s = *tag;
+  tarn_status st = TARN_OK;
+  tn_buf json;
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  s.has_tag_create = s.has_tag_retained = false;
+  tn_buf_init(&json, &t->env->mem, SNAPSHOT_LIMIT);
+  TN_TRY_TO(done, tn_snapshot_encode(&s, &json, err));
+  st = tn_storage_publish(t->storage, path, tn_buf_slice(&json), err);
+  if (st == TARN_E_EXISTS) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+done:
+  tn_buf_reset(&json);
+  return st;
+}
+
+/* Without LATEST the greatest id is the latest: at each moment a state that was. */
+static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *restored,
+                             tarn_error *err) {
+  const char *root = t->branch_path;
+  int32_t n_left, n_gone;
+  TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
+  if (restored != NULL) {
+    TN_TRY(restore_snapshot(t, arena, restored, err));
+  }
+  TN_TRY(remove_newer(t, arena, "snapshot", id, &n_left, &n_gone, err));
+  if (restored != NULL) {
+    TN_TRY(tn_hint_write(t->storage, root, "snapshot", "EARLIEST", id, err));
+  }
+  TN_TRY(remove_newer_changelogs(t, arena, id, err));
+  TN_TRY(remove_newer_tags(t, arena, id, err));
+  TN_TRY(tn_hint_write(t->storage, root, "snapshot", "LATEST", id, err));
+  tn_log(t->env, TARN_LOG_INFO, "event=rolled_back table=%s snapshot=%lld removed=%d", t->full_name,
+         (long long)id, n_gone);
+  return TARN_OK;
+}
+
+static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, bool *out,
+                                   tarn_error *err) {
+  tn_snapshot s;
+  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
+  *out = st == TARN_OK;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  return st;
+}
+
+static tarn_status to_snapshot(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+  tn_tag *tags;
+  int32_t n;
+  bool exists;
+  TN_TRY(snapshot_exists(t, arena, id, &exists, err));
+  if (exists) {
+    return roll_back(t, arena, id, NULL, err);
+  }
+  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
+  for (int32_t i = 0; i < n; i++) {
+    if (tags[i].snapshot.id == id) {
+      return roll_back(t, arena, id, &tags[i].snapshot, err);
+    }
+  }
+  return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
+}
+
+static tarn_status to_tag(tn_table *t, tn_arena *arena, const char *tag, tarn_error *err) {
+  tn_snapshot s;
+  bool exists;
+  TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, tag, arena, &s, err));
+  TN_TRY(snapshot_exists(t, arena, s.id, &exists, err));
+  return roll_back(t, arena, s.id, exists ? NULL : &s, err);
+}
+
+static tarn_status to_time(tn_table *t, tn_arena *arena, int64_t time_ms, tarn_error *err) {
+  tn_finder finder;
+  tn_snapshot s;
+  bool found;
+  TN_TRY(tn_finder_init(&finder, t, arena, err));
+  TN_TRY(tn_find_time(&finder, time_ms, &found, &s, err));
+  return found ? roll_back(t, arena, s.id, NULL, err)
+               : tn_fail(err, TARN_E_NOT_FOUND,
+                         "table %s has no snapshot that is as old as %lld ms since 1970",
+                         t->full_name, (long long)time_ms);
+}
+
+tarn_status tn_rollback_to_snapshot(tn_table *table, int64_t id, tarn_error *err) {
+  tn_arena arena;
+  tarn_status st;
+  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  st = to_snapshot(table, &arena, id, err);
+  tn_arena_reset(&arena);
+  return st;
+}
+
+tarn_status tn_rollback_to_tag(tn_table *table, const char *tag, tarn_error *err) {
+  tn_arena arena;
+  tarn_status st;
+  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  st = to_tag(table, &arena, tag, err);
+  tn_arena_reset(&arena);
+  return st;
+}
+
+tarn_status tn_rollback_to_time(tn_table *table, int64_t time_ms, tarn_error *err) {
+  tn_arena arena;
+  tarn_status st;
+  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  st = to_time(table, &arena, time_ms, err);
+  tn_arena_reset(&arena);
+  return st;
+}
