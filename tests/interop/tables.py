@@ -121,7 +121,8 @@ class Table:
         for key, choices, p in [("manifest.format", ["parquet"], 0.15), ("manifest.merge-min-count", ["2", "30"], 0.3),
                                 ("metadata.stats-mode", ["truncate(16)", "full", "counts", "none"], 0.3),
                                 ("metadata.stats-dense-store", ["false"], 0.15), ("parquet.enable.dictionary", ["true", "false"], 0.3),
-                                ("parquet.page.size", ["1024"], 0.2), ("file.block-size", ["4 kb"], 0.15),
+                                ("parquet.page.size", ["1024"], 0.2),
+                                ("parquet.writer.version", ["PARQUET_2_0"], 0.2), ("file.block-size", ["4 kb"], 0.15),
                                 ("num-sorted-run.compaction-trigger", ["2", "3"], 0.3), ("num-levels", ["3", "6"], 0.2),
                                 ("partition.legacy-name", ["false"], 0.3), ("data-file.path-directory", ["data"], 0.1),
                                 ("data-file.prefix", ["some-"], 0.1), ("index-file-in-data-file-dir", ["true"], 0.2),
@@ -153,7 +154,7 @@ class Table:
     def rows(self, columns=None, count=None):
         """Rows for one commit."""
         rng, rows, keys = self.rng, [], set()
-        for _ in range(count if count is not None else rng.choice([1, 5, 30, 30, 100, 400])):
+        for _ in range(count if count is not None else rng.choice([1, 5, 30, 30, 100, 400] * 5 + [3000])):
             row = {n: self.value_of(n, t) for n, t in columns or self.columns}
             if self.row_kinds and rng.random() < 0.25:
                 row["_row_kind"] = rng.choice(self.row_kinds)
@@ -167,7 +168,10 @@ class Table:
         bare = sql.replace(" NOT NULL", "")
         if bare == sql and self.rng.random() < 0.1:
             return None
-        return {"STRING": self.rng.choice(["a", "b=c", "d/e", "ü"]), "INT": self.rng.randint(0, 2), "BIGINT": self.rng.randint(0, 2),
+        if bare in ("DECIMAL(9, 2)", "TIMESTAMP(3)"):
+            return {"DECIMAL(9, 2)": ["0.00", "-1.50", "12.00"], "TIMESTAMP(3)": [f"2024-01-01T{t}0000" for t in (
+                "00:00:00.00000", "12:30:00.00000", "12:30:05.12300")]}[bare][self.rng.randint(0, 2)]
+        return {"STRING": self.rng.choice(["a", "b=c", "d/e", "ü"]), "SMALLINT": self.rng.randint(-1, 1), "INT": self.rng.randint(0, 2), "BIGINT": self.rng.randint(0, 2),
                 "DATE": f"2024-01-0{self.rng.randint(1, 3)}", "BOOLEAN": self.rng.random() < 0.5}[bare]
 
     def change(self):

@@ -9,7 +9,7 @@ import json
 WORDS = ["", "a", "ab", "abc", "Abc", "zebra", "x'y", 'q"z', "new\nline", "ü日本", "😀 smile", "%", "_", "\\", " ", "a b",
          "null", "NULL", "0", "-1", "tab\there", "a" * 60, "prefix-shared-by-many-000001", "prefix-shared-by-many-000002"]
 KEY_TYPES = ["INT", "BIGINT", "STRING", "SMALLINT", "DATE", "DECIMAL(9, 2)", "BOOLEAN", "TIMESTAMP(3)", "VARBINARY(8)"]
-PARTITION_TYPES = ["STRING", "INT", "DATE", "BIGINT", "BOOLEAN"]
+PARTITION_TYPES = ["STRING", "INT", "DATE", "BIGINT", "BOOLEAN", "SMALLINT", "DECIMAL(9, 2)", "TIMESTAMP(3)"]
 # Column types that an ALTER may widen or cast to; reads of old files go through the cast matrix.
 RETYPES = {"TINYINT": ["SMALLINT", "INT", "BIGINT", "DOUBLE", "STRING"], "SMALLINT": ["INT", "BIGINT", "STRING"],
            "INT": ["BIGINT", "DOUBLE", "STRING", "DECIMAL(12, 2)"], "BIGINT": ["STRING"], "FLOAT": ["DOUBLE"],
@@ -77,7 +77,7 @@ def hex_bytes(rng, n):
 
 
 def real(rng, single):
-    v = rng.choice([0.0, 1.0, -1.5, 0.25, 3.0e8, 1e-3, rng.randint(-1000, 1000) / 8, "NaN", "Infinity", "-Infinity"])
+    v = rng.choice([0.0, -0.0, 1.0, -1.5, 0.25, 3.0e8, 1e-3, rng.randint(-1000, 1000) / 8, "NaN", "Infinity", "-Infinity"])
     return v if single or rng.random() < 0.5 or isinstance(v, str) else rng.uniform(-1e6, 1e6)
 
 
