@@ -18,6 +18,8 @@
 #include "model/manifest.h"
 #include "model/table.h"
 
+#define TN_POSTPONE_BUCKET (-2)
+
 /* What the files of a table look like when written with its current schema and options; made once
  * per table writer, shared by its buckets. Immutable. */
 typedef struct tn_write_shape tn_write_shape;

@@ -210,6 +210,33 @@ static tarn_status parquet_options(const tn_write_shape *shape, tn_write_options
   return TARN_OK;
 }
 
+/* Settings of Java's writers that ours do not have change how a file is laid out, never its rows.
+ */
+static void tell_other_settings(const tn_write_shape *shape) {
+  static const char *const known[] = {"parquet.block.size",
+                                      "parquet.compression",
+                                      "parquet.compression.codec.zstd.level",
+                                      "parquet.dictionary.page.size",
+                                      "parquet.enable.dictionary",
+                                      "parquet.page.row.count.limit",
+                                      "parquet.page.size",
+                                      "parquet.writer.version",
+                                      "avro.codec"};
+  const tn_options *options = &shape->table->options;
+  for (int32_t i = 0; i < options->count; i++) {
+    const char *key = options->items[i].key;
+    size_t at = 0;
+    while (at < TN_COUNT(known) && strcmp(known[at], key) != 0) {
+      at++;
+    }
+    if (at == TN_COUNT(known) &&
+        (strncmp(key, "parquet.", 8) == 0 || strncmp(key, "avro.", 5) == 0)) {
+      tn_log(shape->table->env, TARN_LOG_WARN,
+             "an option has no effect on new files: table=%s key=%s", shape->table->full_name, key);
+    }
+  }
+}
+
 static tarn_status writer_options(const tn_write_shape *shape, const char *format,
                                   const char *compression, tn_write_options *o, tarn_error *err) {
   int64_t level;
@@ -557,6 +584,7 @@ static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int
   TN_TRY(make_keys(shape, err));
   TN_TRY(make_file_fields(shape, err));
   TN_TRY(make_profiles(shape, err));
+  tell_other_settings(shape);
   TN_TRY(tn_options_bool(options, "metadata.stats-dense-store", &shape->stats_are_dense, err));
   shape->data_prefix = text_option(shape, "data-file.prefix", "data-");
   shape->changelog_prefix = text_option(shape, "changelog-file.prefix", "changelog-");

@@ -733,6 +733,32 @@ static void data_writer__survives_failing_allocations(void **state) {
   assert_true(tn_torture(write_once, NULL, TARN_OK) > 100);
 }
 
+/* From no memory to enough: a full budget is LIMIT, and leaves nothing. */
+static void data_writer__keeps_to_the_budget(void **state) {
+  const size_t budget = (size_t)64 << 20;
+  bool was_full = false, is_finished = false;
+  (void)state;
+  for (size_t left = 8u << 10; !is_finished; left *= 2) {
+    tarn_error error = {0};
+    tarn_env *env = tn_test_env(1, budget);
+    writing w = {0};
+    tarn_status st;
+    assert_true(left <= budget);
+    tm_begin_in(&w.tm, env);
+    tm_schema(&w.tm, 0, "0 k BIGINT NOT NULL|1 b STRING", "", "k", BUSY_OPTIONS);
+    w.table = tm_table(&w.tm, "");
+    OK(tn_reserve(&env->mem, budget - left, "the test", err));
+    st = write_busy(w.table, &w.tm.arena, &is_finished, &error);
+    assert_true(st == TARN_OK || st == TARN_E_LIMIT);
+    assert_true(env->mem.peak_bytes <= budget);
+    assert_int_equal(files_below(w.tm.storage, "/t"), st == TARN_OK ? 6 : 0);
+    was_full |= st == TARN_E_LIMIT;
+    tn_unreserve(&env->mem, budget - left);
+    end(&w);
+  }
+  assert_true(was_full);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(data_writer__describes_a_file_of_rows),
@@ -754,6 +780,7 @@ int main(void) {
       cmocka_unit_test(data_writer__leaves_nothing_when_a_call_fails),
       cmocka_unit_test(data_writer__has_synced_what_it_gives),
       cmocka_unit_test(data_writer__survives_failing_allocations),
+      cmocka_unit_test(data_writer__keeps_to_the_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

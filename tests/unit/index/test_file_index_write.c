@@ -279,6 +279,46 @@ static void file_index_write__takes_the_values_of_map_keys(void **state) {
   tarn_env_free(env);
 }
 
+static void file_index_write__gives_long_values_a_block_of_their_own(void **state) {
+  tarn_env *env = tn_test_env(1, 0);
+  tn_field field = column_of("STRING");
+  tn_index_spec spec = {
+      .kind = "bitmap", .name = "c", .type = &field.type, .bitmap_version = 2, .block_bytes = 40};
+  char text[3][100];
+  tn_datum values[JAVA_ROWS];
+  tn_vec vec = {0};
+  tn_buf out;
+  tarn_error err;
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    memset(text[i], 'a' + i, sizeof(text[i]));
+  }
+  for (int64_t i = 0; i < JAVA_ROWS; i++) {
+    values[i] = (tn_datum){.v.bytes = tn_slice_of(text[i % 3], i % 3 == 1 ? 5 : 100)};
+  }
+  tn_buf_init(&out, &env->mem, 1u << 24);
+  assert_works(to_vec(env, &field.type, values, JAVA_ROWS, &vec, &err), err);
+  assert_works(build(env, &spec, 1, &vec, JAVA_ROWS, &out, &err), err);
+  for (int i = 0; i < 3; i++) {
+    tn_file_index *index;
+    tn_index_result result = {0};
+    tn_arena arena;
+    tn_arena_init(&arena, &env->mem, SIZE_MAX);
+    assert_works(tn_file_index_open(env, tn_buf_slice(&out), "x", &index, &err), err);
+    assert_works(
+        tn_file_index_test(index, &field, 1, JAVA_ROWS,
+                           tn_pred_leaf(&arena, TN_PRED_EQ, &field, &values[i], 1), &result, &err),
+        err);
+    assert_int_equal(tn_index_result_rows(&result), i == 0 ? 134 : 133);
+    tn_index_result_reset(&result);
+    tn_file_index_release(index);
+    tn_arena_reset(&arena);
+  }
+  tn_buf_reset(&out);
+  tn_vec_reset(env, &vec);
+  tarn_env_free(env);
+}
+
 /* ------------------------------------------------------------------ refusals, memory */
 
 static void file_index_write__refuses_what_bsi_cannot_hold(void **state) {
@@ -357,6 +397,7 @@ int main(void) {
       cmocka_unit_test(file_index_write__gives_the_bytes_of_java),
       cmocka_unit_test(file_index_write__reads_what_options_want),
       cmocka_unit_test(file_index_write__takes_the_values_of_map_keys),
+      cmocka_unit_test(file_index_write__gives_long_values_a_block_of_their_own),
       cmocka_unit_test(file_index_write__refuses_what_bsi_cannot_hold),
       cmocka_unit_test(file_index_write__survives_failing_allocations),
       cmocka_unit_test(file_index_write__keeps_to_the_budget),
