@@ -153,39 +153,81 @@ const char *tarn_writer_commit_user(const tarn_writer *writer) {
 
 /* ------------------------------------------------------------------ rows */
 
+/* Rows of an array that were taken out and checked. */
+typedef struct chunk {
+  tn_batch batch; /* n_rows == 0: to be taken out once more */
+  const int8_t *kinds;
+} chunk;
+
 typedef struct batch_walk {
   tarn_writer *writer;
   tn_arrow_import *import;
   const struct ArrowArray *array;
+  chunk *chunks;
+  int64_t n_chunks;
+  size_t room; /* what checked chunks may hold yet */
 } batch_walk;
 
-static tarn_status walk_chunk(const batch_walk *walk, int64_t begin, int64_t n, bool takes,
-                              tarn_error *err) {
-  tarn_writer *writer = walk->writer;
-  tn_batch batch;
-  const int8_t *kinds;
+static tarn_status import_chunk(const batch_walk *walk, int64_t i, chunk *out, tarn_error *err) {
+  int64_t begin = i * CHUNK_ROWS, left = walk->array->length - begin;
+  tn_batch *batch = &out->batch;
   tarn_status st;
-  TN_TRY(
-      tn_arrow_import_rows(writer->env, walk->import, walk->array, begin, n, &batch, &kinds, err));
-  st = tn_write_check(writer->write, &batch, kinds, begin, err);
-  if (st == TARN_OK && takes) {
-    st = tn_write_batch(writer->write, &batch, kinds, err);
+  TN_TRY(tn_cancel_check(walk->writer->cancel, err));
+  TN_TRY(tn_arrow_import_rows(walk->writer->env, walk->import, walk->array, begin,
+                              left < CHUNK_ROWS ? left : CHUNK_ROWS, batch, &out->kinds, err));
+  st = tn_write_check(walk->writer->write, batch, out->kinds, begin, err);
+  if (st != TARN_OK) {
+    tn_batch_reset(walk->writer->env, batch);
   }
-  tn_batch_reset(writer->env, &batch);
   return st;
 }
 
-/* Larger arrays are checked whole before any of their rows is taken. */
-static tarn_status walk_array(const batch_walk *walk, tarn_error *err) {
-  int64_t n_rows = walk->array->length;
-  for (int takes = n_rows <= CHUNK_ROWS; takes < 2; takes++) {
-    for (int64_t at = 0; at < n_rows; at += CHUNK_ROWS) {
-      int64_t n = n_rows - at < CHUNK_ROWS ? n_rows - at : CHUNK_ROWS;
-      TN_TRY(tn_cancel_check(walk->writer->cancel, err));
-      TN_TRY(walk_chunk(walk, at, n, takes != 0, err));
+/* Every row is checked before any is taken in. What is taken out for that is kept as long as it is
+ * not too much. */
+static tarn_status check_chunks(batch_walk *walk, tarn_error *err) {
+  tarn_env *env = walk->writer->env;
+  for (int64_t i = 0; i < walk->n_chunks; i++) {
+    size_t n_bytes;
+    TN_TRY(import_chunk(walk, i, &walk->chunks[i], err));
+    n_bytes = tn_write_batch_bytes(&walk->chunks[i].batch);
+    if (n_bytes > walk->room) {
+      tn_batch_reset(env, &walk->chunks[i].batch);
+    } else {
+      walk->room -= n_bytes;
     }
   }
   return TARN_OK;
+}
+
+static tarn_status take_chunks(batch_walk *walk, tarn_error *err) {
+  tarn_writer *writer = walk->writer;
+  for (int64_t i = 0; i < walk->n_chunks; i++) {
+    chunk *c = &walk->chunks[i];
+    if (c->batch.n_rows == 0) {
+      TN_TRY(import_chunk(walk, i, c, err));
+    }
+    TN_TRY(tn_write_batch(writer->write, &c->batch, c->kinds, err));
+    tn_batch_reset(writer->env, &c->batch);
+  }
+  return TARN_OK;
+}
+
+static tarn_status walk_array(batch_walk *walk, tarn_error *err) {
+  tarn_env *env = walk->writer->env;
+  tarn_status st;
+  walk->n_chunks = (walk->array->length + CHUNK_ROWS - 1) / CHUNK_ROWS;
+  walk->room = env->mem.budget_bytes / 8;
+  walk->chunks = tn_calloc(&env->mem, (size_t)walk->n_chunks, sizeof(*walk->chunks));
+  if (walk->chunks == NULL) {
+    return tn_oom(err);
+  }
+  st = check_chunks(walk, err);
+  st = st == TARN_OK ? take_chunks(walk, err) : st;
+  for (int64_t i = 0; i < walk->n_chunks; i++) {
+    tn_batch_reset(env, &walk->chunks[i].batch);
+  }
+  tn_free(&env->mem, walk->chunks);
+  return st;
 }
 
 tarn_status tarn_writer_write(tarn_writer *writer, const struct ArrowSchema *schema,

@@ -1,10 +1,12 @@
 /* row_sort.c - the rows of a bucket in the order of their keys.
  *
- * Rows are sorted by the prefixes of their keys: by a radix sort, least significant byte first,
- * which passes over bytes that all prefixes share and is stable, so that equal keys keep the order
+ * Rows are sorted by the prefixes of their keys: by a radix sort, least significant digit first,
+ * which passes over bits that all prefixes share and is stable, so that equal keys keep the order
  * in which they came. Where prefixes do not tell all, runs of equal ones are merge-sorted by whole
  * keys and user sequence fields.
  */
+#include <string.h>
+
 #include "merge/key.h"
 #include "write/write_parts.h"
 
@@ -24,36 +26,43 @@ static void sort_few(tn_sort_row *rows, int64_t n) {
   }
 }
 
-/* One pass by the byte at `shift`; count[k]: rows whose byte is k. */
+#define DIGIT_BITS 11
+#define DIGITS (1 << DIGIT_BITS)
+
+/* One pass by the digit at `shift`; count[k]: rows whose digit is k. */
 static void radix_pass(const tn_sort_row *from, tn_sort_row *to, int64_t n, int shift,
-                       const uint32_t *count) {
-  uint32_t begin[256], sum = 0;
-  for (int k = 0; k < 256; k++) {
-    begin[k] = sum;
+                       uint32_t *count) {
+  uint32_t sum = 0;
+  for (int k = 0; k < DIGITS; k++) {
+    uint32_t begin = sum;
     sum += count[k];
+    count[k] = begin;
   }
   for (int64_t i = 0; i < n; i++) {
-    to[begin[(from[i].prefix >> shift) & 255]++] = from[i];
+    to[count[(from[i].prefix >> shift) & (DIGITS - 1)]++] = from[i];
   }
 }
 
+/* Digits are laid from the lowest bit in which prefixes differ to the highest one. */
 static void radix_sort(tn_sort_row *rows, tn_sort_row *scratch, int64_t n) {
-  uint32_t counts[8][256] = {{0}};
+  uint32_t counts[DIGITS];
   tn_sort_row *from = rows, *to = scratch, *swap;
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t prefix = rows[i].prefix;
-    for (int b = 0; b < 8; b++) {
-      counts[b][(prefix >> (8 * b)) & 255]++;
-    }
+  uint64_t differing = 0;
+  for (int64_t i = 1; i < n; i++) {
+    differing |= rows[i].prefix ^ rows[0].prefix;
   }
-  for (int b = 0; b < 8; b++) {
-    if (counts[b][(rows[0].prefix >> (8 * b)) & 255] == (uint64_t)n) {
-      continue; /* all have this byte */
+  while (differing != 0) {
+    int shift = __builtin_ctzll(differing);
+    shift = shift < 64 - DIGIT_BITS ? shift : 64 - DIGIT_BITS;
+    memset(counts, 0, sizeof(counts));
+    for (int64_t i = 0; i < n; i++) {
+      counts[(from[i].prefix >> shift) & (DIGITS - 1)]++;
     }
-    radix_pass(from, to, n, 8 * b, counts[b]);
+    radix_pass(from, to, n, shift, counts);
     swap = from;
     from = to;
     to = swap;
+    differing &= ~((uint64_t)(DIGITS - 1) << shift);
   }
   if (from != rows) {
     memcpy(rows, from, (size_t)n * sizeof(*rows));

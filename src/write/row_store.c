@@ -53,18 +53,22 @@ static int64_t vec_bytes(const tn_vec *vec) {
   return sum;
 }
 
-int64_t tn_rows_bytes(const tn_batch *batch) {
+size_t tn_write_batch_bytes(const tn_batch *batch) {
   int64_t sum = 0;
   for (int32_t i = 0; i < batch->n_columns; i++) {
-    sum += vec_bytes(&batch->columns[i]);
+    const tn_vec *vec = &batch->columns[i];
+    sum += vec->encoding == TN_VEC_CONST  ? vec_bytes(vec->constant)
+           : vec->encoding == TN_VEC_DICT ? 4 * vec->length + vec_bytes(&vec->dictionary->values)
+           : vec->encoding == TN_VEC_VIEW ? (int64_t)sizeof(tn_view) * vec->length
+                                          : vec_bytes(vec);
   }
-  return sum;
+  return (size_t)sum;
 }
 
 static void measure(tn_row_store *store, tn_stored *item) {
   int64_t n = item->batch.n_rows;
   /* Each vector, and each of its buffers, takes some hundred bytes beside its values. */
-  item->n_bytes = tn_rows_bytes(&item->batch) + n * (4 + SORT_BYTES) +
+  item->n_bytes = (int64_t)tn_write_batch_bytes(&item->batch) + n * (4 + SORT_BYTES) +
                   (item->kinds != NULL ? n : 0) + 512 * (int64_t)(item->batch.n_columns + 1);
   store->n_bytes += item->n_bytes;
 }

@@ -49,6 +49,8 @@ const tn_field *tn_write_fields(const tn_write *write, int32_t *n_fields);
 /* Would tn_write_batch refuse these rows? first_row: the number of row 0 in messages. */
 TN_CHECKED tarn_status tn_write_check(const tn_write *write, const tn_batch *batch,
                                       const int8_t *kinds, int64_t first_row, tarn_error *err);
+/* What the values of a batch take in memory. */
+size_t tn_write_batch_bytes(const tn_batch *batch);
 /* Take in a batch of these columns, which stays the caller's; it may borrow memory
  * (column/arrow_import.h). kinds: a row kind each; NULL: +I.
  * Errors: INVALID naming row and column (null in NOT NULL, a kind that the table refuses), IO,

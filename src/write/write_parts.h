@@ -86,7 +86,6 @@ TN_CHECKED tarn_status tn_row_store_settle(tn_row_store *store, tarn_error *err)
 /* Drop the rows of the buckets for which is_gone[number]. */
 TN_CHECKED tarn_status tn_row_store_drop(tn_row_store *store, const bool *is_gone, tarn_error *err);
 void tn_row_store_clear(tn_row_store *store);
-int64_t tn_rows_bytes(const tn_batch *batch);
 
 /* A row of the store: prefix of its key, number (see tn_row_places), and how many rows of its
  * bucket came before it. */
