@@ -55,8 +55,9 @@ static void note_writer(tn_pq_meta *meta) {
   writer w = parse_writer(meta->footer.created_by);
   bool is_parquet_mr = tn_slice_is(w.name, "parquet-mr");
   meta->is_old_writer = is_parquet_mr && is_before(&w, 1, 2, 9);
-  // since PARQUET-1246 (1.10.0) Java compares by Double.compare
-  meta->has_nan_in_bounds = is_parquet_mr && !is_before(&w, 1, 10, 0);
+  // since PARQUET-1246 (1.10.0) Java compares by Double.compare; ours leave bounds out beside a NaN
+  meta->has_nan_in_bounds =
+      tn_slice_is(w.name, "tarn") || (is_parquet_mr && !is_before(&w, 1, 10, 0));
 }
 
 /* ------------------------------------------------------------------ the footer */
