@@ -692,26 +692,27 @@ static tarn_status import_codes(const tn_import_node *node, const struct ArrowAr
 static tarn_status take_codes(tarn_env *env, const tn_vec *values, const int32_t *codes,
                               tn_vec *out, tarn_error *err) {
   int64_t n = out->length;
-  tn_vec taken = {0};
-  tn_buffer *valid = out->valid_buffer;
-  TN_TRY(tn_vec_take(env, values, (const uint32_t *)codes, n, &taken, err));
-  if (valid != NULL && taken.valid != NULL) {
-    for (int64_t i = 0; i < n; i++) {
-      if (!tn_bit_get(taken.valid, i)) {
-        tn_bit_clear(valid->data, i);
-      }
-    }
+  tn_vec taken = {0}, null = {0};
+  const tn_vec *sources[2] = {values, &null};
+  tn_row_ref *refs = NULL;
+  tarn_status st;
+  TN_TRY_TO(done, tn_vec_init_nulls(env, values->type, 1, true, &null, err));
+  refs = tn_alloc(&env->mem, (size_t)n * sizeof(*refs));
+  if (refs == NULL) {
+    st = tn_oom(err);
+    goto done;
   }
-  out->valid_buffer = NULL;
+  for (int64_t i = 0; i < n; i++) {
+    bool is_null = out->valid != NULL && !tn_bit_get(out->valid, i);
+    refs[i] = (tn_row_ref){is_null, is_null ? 0 : (uint32_t)codes[i]};
+  }
+  TN_TRY_TO(done, tn_vec_gather(env, values->type, sources, 2, refs, n, &taken, err));
   tn_vec_reset(env, out);
   tn_vec_move(out, &taken);
-  if (valid != NULL) {
-    tn_buffer_release(out->valid_buffer);
-    out->valid_buffer = valid;
-    tn_vec_set_pointers(out);
-    out->null_count = n - tn_bits_count(out->valid, n);
-  }
-  return TARN_OK;
+done:
+  tn_free(&env->mem, refs);
+  tn_vec_reset(env, &null);
+  return st;
 }
 
 static tarn_status import_encoded(tarn_env *env, const tn_import_node *node,
