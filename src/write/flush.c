@@ -137,10 +137,9 @@ static tarn_status fill_item(tn_flush *f, size_t i, const bool *is_wanted, tn_sl
   for (int64_t row = 0; row < item->batch.n_rows; row++) {
     uint32_t bucket = item->bucket_of[row];
     if (is_wanted == NULL || is_wanted[bucket]) {
-      int64_t place = at[bucket]++;
-      f->rows[place] = (tn_sort_row){.prefix = f->w->sorts ? prefixes[row] : 0,
-                                     .at = f->places.base[i] + (uint32_t)row,
-                                     .ordinal = (uint32_t)(place - f->begins[bucket])};
+      f->rows[at[bucket]++] = (tn_sort_row){.prefix = f->w->sorts ? prefixes[row] : 0,
+                                            .at = f->places.base[i] + (uint32_t)row,
+                                            .ordinal = item->ordinal_of[row]};
     }
   }
   return TARN_OK;

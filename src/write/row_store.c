@@ -19,6 +19,7 @@ static void reset_item(tarn_env *env, tn_stored *item) {
   tn_batch_reset(env, &item->batch);
   tn_buffer_release(item->kinds_buffer);
   tn_buffer_release(item->bucket_of_buffer);
+  tn_buffer_release(item->ordinal_of_buffer);
   memset(item, 0, sizeof(*item));
 }
 
@@ -68,15 +69,30 @@ size_t tn_write_batch_bytes(const tn_batch *batch) {
 static void measure(tn_row_store *store, tn_stored *item) {
   int64_t n = item->batch.n_rows;
   /* Each vector, and each of its buffers, takes some hundred bytes beside its values. */
-  item->n_bytes = (int64_t)tn_write_batch_bytes(&item->batch) + n * (4 + SORT_BYTES) +
+  item->n_bytes = (int64_t)tn_write_batch_bytes(&item->batch) + n * (8 + SORT_BYTES) +
                   (item->kinds != NULL ? n : 0) + 512 * (int64_t)(item->batch.n_columns + 1);
   store->n_bytes += item->n_bytes;
 }
 
-static tarn_status copy_array(tarn_env *env, const void *from, size_t n_bytes, tn_buffer **out,
+static tarn_status make_array(tarn_env *env, size_t n_bytes, tn_buffer **buffer, void **out,
                               tarn_error *err) {
-  TN_TRY(tn_buffer_create(env, n_bytes, out, err));
-  memcpy((*out)->data, from, n_bytes);
+  TN_TRY(tn_buffer_create(env, n_bytes, buffer, err));
+  *out = (*buffer)->data;
+  return TARN_OK;
+}
+
+/* The arrays of an item of n rows. */
+static tarn_status make_arrays(tarn_env *env, tn_stored *item, int64_t n, bool has_kinds,
+                               tarn_error *err) {
+  void *bucket_of = NULL, *ordinal_of = NULL, *kinds = NULL;
+  TN_TRY(make_array(env, (size_t)n * sizeof(uint32_t), &item->bucket_of_buffer, &bucket_of, err));
+  TN_TRY(make_array(env, (size_t)n * sizeof(uint32_t), &item->ordinal_of_buffer, &ordinal_of, err));
+  if (has_kinds) {
+    TN_TRY(make_array(env, (size_t)n, &item->kinds_buffer, &kinds, err));
+  }
+  item->bucket_of = bucket_of;
+  item->ordinal_of = ordinal_of;
+  item->kinds = kinds;
   return TARN_OK;
 }
 
@@ -127,15 +143,11 @@ static tarn_status gather_item(const tn_row_store *store, const tn_stored *items
                                   &out->batch.columns[c], err));
   }
   out->batch.n_rows = n;
-  TN_TRY_TO(done, tn_buffer_create(env, (size_t)n * 4, &out->bucket_of_buffer, err));
-  out->bucket_of = (uint32_t *)(void *)out->bucket_of_buffer->data;
-  if (has_kinds) {
-    TN_TRY_TO(done, tn_buffer_create(env, (size_t)n, &out->kinds_buffer, err));
-    out->kinds = (int8_t *)out->kinds_buffer->data;
-  }
+  TN_TRY_TO(done, make_arrays(env, out, n, has_kinds, err));
   for (int64_t i = 0; i < n; i++) {
     const tn_stored *item = &items[refs[i].source];
     out->bucket_of[i] = item->bucket_of[refs[i].row];
+    out->ordinal_of[i] = item->ordinal_of[refs[i].row];
     if (has_kinds) {
       out->kinds[i] = item->kinds != NULL ? item->kinds[refs[i].row] : (int8_t)TN_ROW_INSERT;
     }
@@ -202,20 +214,23 @@ static tarn_status push_joining(tn_row_store *store, tn_stored *item, tarn_error
 }
 
 tarn_status tn_row_store_add(tn_row_store *store, tn_batch *batch, const int8_t *kinds,
-                             const uint32_t *bucket_of, tarn_error *err) {
+                             const uint32_t *bucket_of, const uint32_t *ordinal_of,
+                             const uint32_t *order, tarn_error *err) {
   tn_stored item = {0};
   int64_t n = batch->n_rows;
   bool all_insert = true;
   tarn_status st = TARN_OK;
-  for (int64_t i = 0; i < n; i++) {
-    all_insert &= kinds == NULL || kinds[i] == TN_ROW_INSERT;
+  for (int64_t i = 0; kinds != NULL && i < n; i++) {
+    all_insert &= kinds[i] == TN_ROW_INSERT;
   }
-  TN_TRY_TO(done, copy_array(store->env, bucket_of, (size_t)n * sizeof(*bucket_of),
-                             &item.bucket_of_buffer, err));
-  item.bucket_of = (uint32_t *)(void *)item.bucket_of_buffer->data;
-  if (!all_insert) {
-    TN_TRY_TO(done, copy_array(store->env, kinds, (size_t)n, &item.kinds_buffer, err));
-    item.kinds = (int8_t *)item.kinds_buffer->data;
+  TN_TRY_TO(done, make_arrays(store->env, &item, n, !all_insert, err));
+  for (int64_t i = 0; i < n; i++) {
+    int64_t from = order != NULL ? order[i] : i;
+    item.bucket_of[i] = bucket_of[from];
+    item.ordinal_of[i] = ordinal_of[from];
+  }
+  for (int64_t i = 0; i < n && !all_insert; i++) {
+    item.kinds[i] = kinds[order != NULL ? order[i] : i];
   }
   tn_batch_move(&item.batch, batch);
   TN_TRY_TO(done, push_joining(store, &item, err));

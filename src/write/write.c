@@ -220,25 +220,66 @@ static tarn_status choose_way(tn_write *w, const uint32_t *bucket_of, int64_t n,
   return tn_close_writers(w, err);
 }
 
+/* The batch in memory of its own, flat, in this order. */
+static tarn_status own_columns(tn_write *w, tn_batch *batch, const uint32_t *order,
+                               tarn_error *err) {
+  for (int32_t c = 0; c < batch->n_columns; c++) {
+    tn_vec *vec = &batch->columns[c], taken = {0};
+    if (order == NULL) {
+      TN_TRY(tn_arrow_own(w->env, vec, err));
+      TN_TRY(tn_vec_flatten(w->env, vec, err));
+      continue;
+    }
+    TN_TRY(tn_vec_take(w->env, vec, order, batch->n_rows, &taken, err));
+    tn_vec_reset(w->env, vec);
+    tn_vec_move(vec, &taken);
+  }
+  return TARN_OK;
+}
+
+static tarn_status count_rows(tn_write *w, const uint32_t *bucket_of, int64_t n,
+                              uint32_t *ordinal_of, tarn_error *err) {
+  for (int64_t i = 0; i < n; i++) {
+    tn_open_bucket *b = w->router.buckets[bucket_of[i]];
+    if (b->n_stored == UINT32_MAX) {
+      return tn_fail(err, TARN_E_LIMIT, "too many rows of one bucket wait to be written");
+    }
+    ordinal_of[i] = (uint32_t)b->n_stored++;
+    b->next_sequence++;
+  }
+  return TARN_OK;
+}
+
+/* Others may hold what is left of the budget: then rows that wait make room before more come. */
+static tarn_status have_room(tn_write *w, const tn_batch *batch, tarn_error *err) {
+  size_t wanted = 2 * tn_write_batch_bytes(batch) + 64 * (size_t)batch->n_rows;
+  if (w->store.n_rows == 0) {
+    return TARN_OK;
+  }
+  if (tn_env_reserve(w->env, wanted, "rows to be written", NULL) != TARN_OK) {
+    return tn_make_room(w, err);
+  }
+  tn_unreserve(&w->env->mem, wanted);
+  return TARN_OK;
+}
+
 static tarn_status store_rows(tn_write *w, tn_batch *batch, const int8_t *kinds,
                               const uint32_t *bucket_of, tarn_error *err) {
   int64_t n = batch->n_rows;
+  uint32_t *order = NULL, *ordinal_of = tn_alloc(&w->env->mem, (size_t)n * sizeof(*ordinal_of));
   tarn_status st;
-  for (int32_t c = 0; c < batch->n_columns; c++) {
-    TN_TRY(tn_arrow_own(w->env, &batch->columns[c], err));
-    TN_TRY(tn_vec_flatten(w->env, &batch->columns[c], err));
+  if (ordinal_of == NULL) {
+    return tn_oom(err);
   }
-  st = tn_row_store_add(&w->store, batch, kinds, bucket_of, err);
-  if (st == TARN_E_LIMIT && batch->columns != NULL && w->store.n_rows > 0) {
-    TN_TRY(tn_make_room(w, err)); /* others hold what is left of the budget */
-    st = tn_row_store_add(&w->store, batch, kinds, bucket_of, err);
-  }
+  TN_TRY_TO(done, have_room(w, batch, err));
+  TN_TRY_TO(done, tn_presort(w, batch, bucket_of, &order, err));
+  TN_TRY_TO(done, own_columns(w, batch, order, err));
+  TN_TRY_TO(done, count_rows(w, bucket_of, n, ordinal_of, err));
+  st = tn_row_store_add(&w->store, batch, kinds, bucket_of, ordinal_of, order, err);
+done:
+  tn_free(&w->env->mem, order);
+  tn_free(&w->env->mem, ordinal_of);
   TN_TRY(st);
-  for (int64_t i = 0; i < n; i++) {
-    tn_open_bucket *b = w->router.buckets[bucket_of[i]];
-    b->next_sequence++;
-    b->n_stored++;
-  }
   return w->store.n_bytes >= w->buffer_bytes ? tn_make_room(w, err) : TARN_OK;
 }
 

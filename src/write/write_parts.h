@@ -4,6 +4,7 @@
  *   bucket_hash.c  the bucket of every row of a batch
  *   router.c       partitions and buckets that are open, and which row goes where
  *   restore.c      what the latest snapshot knows of buckets that are opened
+ *   presort.c      rows of a batch in the order of their keys, for speed
  *   row_store.c    rows that wait, of all buckets
  *   row_sort.c     the rows of one bucket in the order of their keys
  *   spill.c        rows that wait on disk
@@ -12,9 +13,9 @@
  *   append.c       rows that need not wait
  *
  * Rows that wait lie in the store in the batches they came in, whatever their bucket; each row
- * knows the number of its bucket. An open bucket holds no rows itself, so that ten thousand of them
- * cost little. Their order in the store is the order in which they came (WR1), and the sequence
- * number of a row follows from its place among the rows of its bucket.
+ * knows the number of its bucket, and how many rows of that came before it: the sequence number
+ * follows from that. An open bucket holds no rows itself, so that ten thousand of them cost little.
+ * Batches lie in the order in which they came, and so do rows of one key within a batch (WR1).
  */
 #ifndef TN_WRITE_WRITE_PARTS_H
 #define TN_WRITE_WRITE_PARTS_H
@@ -58,9 +59,10 @@ typedef struct tn_router {
 /* Rows that came together. */
 typedef struct tn_stored {
   tn_batch batch;
-  int8_t *kinds;       /* NULL: all +I */
-  uint32_t *bucket_of; /* numbers of open buckets */
-  tn_buffer *kinds_buffer, *bucket_of_buffer;
+  int8_t *kinds;        /* NULL: all +I */
+  uint32_t *bucket_of;  /* numbers of open buckets */
+  uint32_t *ordinal_of; /* how many rows of the bucket came before, since it was empty */
+  tn_buffer *kinds_buffer, *bucket_of_buffer, *ordinal_of_buffer;
   int64_t n_bytes;
 } tn_stored;
 
@@ -78,9 +80,11 @@ typedef struct tn_row_store {
 
 void tn_row_store_init(tn_row_store *store, tarn_env *env, const tn_field *fields,
                        int32_t n_fields);
-/* Take a batch (which becomes all zero), and copies of the two arrays. */
+/* Take a batch (which becomes all zero), and copies of the three arrays. order (NULL: none): row i
+ * of the batch is row order[i] of the arrays. */
 TN_CHECKED tarn_status tn_row_store_add(tn_row_store *store, tn_batch *batch, const int8_t *kinds,
-                                        const uint32_t *bucket_of, tarn_error *err);
+                                        const uint32_t *bucket_of, const uint32_t *ordinal_of,
+                                        const uint32_t *order, tarn_error *err);
 /* Join the small items at the end. */
 TN_CHECKED tarn_status tn_row_store_settle(tn_row_store *store, tarn_error *err);
 /* Drop the rows of the buckets for which is_gone[number]. */
@@ -119,6 +123,10 @@ typedef struct tn_row_order {
 /* Sort rows by key, user sequence fields, ordinal. They come in the order of their ordinals;
  * scratch has room for n, too. */
 void tn_rows_sort(const tn_row_order *order, tn_sort_row *rows, tn_sort_row *scratch, int64_t n);
+/* The rows of a batch by bucket and key: *order has as many as the batch, tn_free(); NULL: as they
+ * are. */
+TN_CHECKED tarn_status tn_presort(tn_write *w, const tn_batch *batch, const uint32_t *bucket_of,
+                                  uint32_t **order, tarn_error *err);
 /* Do two rows have one key? */
 bool tn_rows_same_key(const tn_row_order *order, const tn_sort_row *a, const tn_sort_row *b);
 
