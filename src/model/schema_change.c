@@ -432,11 +432,19 @@ static bool names_of(const work *w, const char *key, const char **names, const c
   return true;
 }
 
+/* Java takes these out and puts them in again on every rename, whether they name the column or not,
+ * which shows in their order. */
+static bool takes_out(const char *key) {
+  return ends_with(key, GROUP_SUFFIX) || ends_with(key, ".nested-key");
+}
+
 /* Options whose keys name columns, and sequence groups, whose values do, too. Java knows four
  * suffixes besides groups and nested keys and refuses to rename a column that has others. */
 static tarn_status rename_in_keys(work *w, const char *from, const char *to) {
   size_t n = w->options.count;
-  tn_option *items = tn_arena_memdup(w->arena, w->options.items, n * sizeof(*items));
+  tn_option *items;
+  TN_TRY(tn_java_map_sort(&w->options, w->err));
+  items = tn_arena_memdup(w->arena, w->options.items, n * sizeof(*items));
   if (n > 0 && items == NULL) {
     return tn_oom(w->err);
   }
@@ -457,7 +465,7 @@ static tarn_status rename_in_keys(work *w, const char *from, const char *to) {
     if (key == NULL) {
       return tn_oom(w->err);
     }
-    if (key != items[i].key) {
+    if (key != items[i].key || takes_out(key)) {
       (void)tn_java_map_remove(&w->options, items[i].key);
     }
     TN_TRY(tn_java_map_put(&w->options, key, value, w->err));
@@ -471,7 +479,10 @@ static tarn_status rename_nested(work *w, const tn_schema_change *change) {
   if (key == NULL) {
     return tn_oom(w->err);
   }
-  return change->n_path == 3 ? rename_in_option(w, key, change->path[2], change->text) : TARN_OK;
+  if (change->n_path == 3) {
+    TN_TRY(rename_in_option(w, key, change->path[2], change->text));
+  }
+  return rename_in_keys(w, "", ""); /* for the order alone */
 }
 
 static tarn_status rename_key(const work *w, const char **keys, int32_t n, const char *from,
