@@ -96,9 +96,27 @@ static bool is_among(const char *words, const char *word) {
   return false;
 }
 
-static tarn_status set_value(cli_args *args, cli_option_id id, const char *value, tarn_error *err) {
+/* argv, and how far it was read. */
+typedef struct arg_reader {
+  int argc, at;
+  char *const *argv;
+  const cli_verb *verb; /* once it was read; NULL until then */
+} arg_reader;
+
+static tarn_status needs_value(const cli_option *o, tarn_error *err) {
+  return cli_usage(err, "--%s needs a value: --%s %s", o->name, o->name, o->value);
+}
+
+static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, const char *value,
+                             tarn_error *err) {
   const cli_option *o = &cli_options[id];
   args->values[id] = value;
+  if (id == OPT_ON_ERROR && strcmp(value, "dead-letter") == 0) { /* its file is the next word */
+    if (in->at >= in->argc) {
+      return cli_usage(err, "--on-error dead-letter needs a file: --on-error dead-letter FILE");
+    }
+    args->values[OPT_DEAD_LETTER] = in->argv[in->at++];
+  }
   if (o->kind == CLI_VALUE_CHOICE && !is_among(o->choices, value)) {
     return is_among(o->choices_to_come, value)
                ? cli_usage(err, "--%s %s is not in this release; expected one of: %s", o->name,
@@ -108,12 +126,6 @@ static tarn_status set_value(cli_args *args, cli_option_id id, const char *value
   }
   return o->kind == CLI_VALUE_TABLE_OPTION ? take_table_option(args, value, err) : TARN_OK;
 }
-
-/* argv, and how far it was read. */
-typedef struct arg_reader {
-  int argc, at;
-  char *const *argv;
-} arg_reader;
 
 static tarn_status unknown_option(const char *name, size_t n, tarn_error *err) {
   char text[80];
@@ -128,10 +140,6 @@ static tarn_status unknown_option(const char *name, size_t n, tarn_error *err) {
              : cli_usage(err, "unknown option --%s; 'tarn help' lists the options", text);
 }
 
-static tarn_status needs_value(const cli_option *o, tarn_error *err) {
-  return cli_usage(err, "--%s needs a value: --%s %s", o->name, o->name, o->value);
-}
-
 /* "--name", "--name=value", "--name" "value". */
 static tarn_status take_long(cli_args *args, arg_reader *in, const char *text, tarn_error *err) {
   size_t n = strcspn(text, "=");
@@ -143,41 +151,52 @@ static tarn_status take_long(cli_args *args, arg_reader *in, const char *text, t
     if (o->kind == CLI_VALUE_NONE) {
       return text[n] == '='
                  ? cli_usage(err, "--%s takes no value, but '%s' was given", o->name, text + n + 1)
-                 : set_value(args, (cli_option_id)i, "", err);
+                 : set_value(args, in, (cli_option_id)i, "", err);
     }
     if (text[n] == '=') {
-      return set_value(args, (cli_option_id)i, text + n + 1, err);
+      return set_value(args, in, (cli_option_id)i, text + n + 1, err);
     }
     if (in->at >= in->argc) {
       return needs_value(o, err);
     }
-    return set_value(args, (cli_option_id)i, in->argv[in->at++], err);
+    return set_value(args, in, (cli_option_id)i, in->argv[in->at++], err);
   }
   return unknown_option(text, n, err);
+}
+
+/* The verb's own option of that letter; else any. CLI_N_OPTIONS: there is none. */
+static size_t find_letter(const cli_verb *verb, char letter) {
+  size_t found = CLI_N_OPTIONS;
+  for (size_t i = CLI_N_OPTIONS; i-- > 0;) {
+    if (cli_options[i].letter == letter) {
+      found = i;
+      if (verb != NULL && cli_options_have(verb->options, (cli_option_id)i)) {
+        break;
+      }
+    }
+  }
+  return found;
 }
 
 /* The letters behind a dash: flags, then perhaps an option with its value. */
 static tarn_status take_letters(cli_args *args, arg_reader *in, const char *text, tarn_error *err) {
   tarn_status st = TARN_OK;
   for (; *text != '\0' && st == TARN_OK; text++) {
-    size_t i = 0;
-    while (i < CLI_N_OPTIONS && cli_options[i].letter != *text) {
-      i++;
-    }
+    size_t i = find_letter(in->verb, *text);
     if (i == CLI_N_OPTIONS) {
       return cli_usage(err, "unknown option -%c; 'tarn help' lists the options", *text);
     }
     if (cli_options[i].kind == CLI_VALUE_NONE) {
-      st = set_value(args, (cli_option_id)i, "", err);
+      st = set_value(args, in, (cli_option_id)i, "", err);
       continue;
     }
     if (text[1] != '\0') {
-      return set_value(args, (cli_option_id)i, text + 1, err);
+      return set_value(args, in, (cli_option_id)i, text + 1, err);
     }
     if (in->at >= in->argc) {
       return needs_value(&cli_options[i], err);
     }
-    return set_value(args, (cli_option_id)i, in->argv[in->at++], err);
+    return set_value(args, in, (cli_option_id)i, in->argv[in->at++], err);
   }
   return st;
 }
@@ -202,7 +221,7 @@ static tarn_status unknown_verb(const char *noun, const char *verb, tarn_error *
   cli_nearest_init(&nearest, verb != NULL ? verb : "");
   for (size_t i = 0; i < cli_n_verbs; i++) {
     const cli_verb *v = &cli_verbs[i];
-    if (strcmp(v->noun, noun) == 0 && v->since == CLI_SINCE_READ) {
+    if (strcmp(v->noun, noun) == 0 && cli_verb_is_here(v)) {
       cli_text_puts(&list, list.len > 0 ? ", " : "");
       cli_text_puts(&list, v->verb);
       cli_nearest_offer(&nearest, v->verb);
@@ -249,7 +268,8 @@ static tarn_status check_fit(const cli_args *args, tarn_error *err) {
   char name[64];
   cli_verb_name(v, name, sizeof(name));
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    if (args->values[i] != NULL && ((v->options | cli_common_options) & CLI_BIT(i)) == 0) {
+    if (args->values[i] != NULL && !cli_options_have(v->options, (cli_option_id)i) &&
+        !cli_options_have(cli_common_options, (cli_option_id)i)) {
       return cli_usage(err, "'%s' takes no option --%s; see 'tarn help %s'", name,
                        cli_options[i].name, name);
     }
@@ -267,7 +287,7 @@ static tarn_status check_fit(const cli_args *args, tarn_error *err) {
 }
 
 tarn_status cli_args_parse(int argc, char *const *argv, cli_args *out, tarn_error *err) {
-  arg_reader in = {argc, 1, argv};
+  arg_reader in = {argc, 1, argv, NULL};
   tarn_error first = {TARN_OK, 0, ""}; /* told only if the verb is one of this release */
   bool is_plain = false;
   tarn_status st;
@@ -282,6 +302,9 @@ tarn_status cli_args_parse(int argc, char *const *argv, cli_args *out, tarn_erro
     st = TARN_OK;
     if (is_plain || word[0] != '-' || word[1] == '\0') {
       out->arguments[out->n_arguments++] = word;
+      if (in.verb == NULL) {
+        in.verb = cli_verb_find(out->arguments[0], out->n_arguments > 1 ? word : NULL);
+      }
     } else if (strcmp(word, "--") == 0) {
       is_plain = true;
     } else {
@@ -293,7 +316,7 @@ tarn_status cli_args_parse(int argc, char *const *argv, cli_args *out, tarn_erro
     }
   }
   st = find_verb(out, err);
-  if (st == TARN_OK && out->verb->since != CLI_SINCE_READ) {
+  if (st == TARN_OK && !cli_verb_is_here(out->verb)) {
     char name[64];
     cli_verb_name(out->verb, name, sizeof(name));
     return cli_usage(err, "\"%s\" is not in this release", name);

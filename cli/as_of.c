@@ -2,7 +2,9 @@
 #include "as_of.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct civil_time {
   int year, month, day, hour, minute, second, ms;
@@ -116,6 +118,60 @@ static int64_t to_millis(const civil_time *t) {
   days += t->day - 1;
   return (((days * 24 + t->hour) * 60 + t->minute - t->offset_minutes) * 60 + t->second) * 1000 +
          t->ms;
+}
+
+/* Seconds east of Greenwich of a zone in the form of an offset: "+08:00", "UTC+8" is none. */
+static bool parse_offset_zone(const char *zone, int *minutes) {
+  civil_time t = {0};
+  const char *at = zone;
+  if (*zone != '+' && *zone != '-' && strcmp(zone, "Z") != 0) {
+    return false;
+  }
+  if (strlen(zone) == 2) { /* "+8" */
+    *minutes = (zone[0] == '-' ? -60 : 60) * (zone[1] - '0');
+    return zone[1] >= '0' && zone[1] <= '9';
+  }
+  if (!take_offset(&at, &t)) {
+    return false;
+  }
+  *minutes = t.offset_minutes;
+  return true;
+}
+
+/* A local time by the C library's own zones. */
+static int64_t local_millis(const civil_time *t, const char *zone) {
+  struct tm parts = {0};
+  if (zone != NULL) {
+    (void)setenv("TZ", zone, 1);
+    tzset();
+  }
+  parts.tm_year = t->year - 1900;
+  parts.tm_mon = t->month - 1;
+  parts.tm_mday = t->day;
+  parts.tm_hour = t->hour;
+  parts.tm_min = t->minute;
+  parts.tm_sec = t->second;
+  parts.tm_isdst = -1;
+  return (int64_t)mktime(&parts) * 1000 + t->ms;
+}
+
+tarn_status cli_time_parse(const char *option, const char *text, const char *zone, int64_t *out,
+                           tarn_error *err) {
+  civil_time t;
+  if (*text != '\0' && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 18) {
+    *out = strtoll(text, NULL, 10);
+    return TARN_OK;
+  }
+  if (!parse_time(text, &t)) {
+    return cli_usage(err,
+                     "--%s '%s': expected a time such as 2024-05-01, '2024-05-01 12:30:00' or "
+                     "2024-05-01T12:30:00Z, or milliseconds since 1970",
+                     option, text);
+  }
+  *out = t.has_offset || (zone != NULL && parse_offset_zone(zone, &t.offset_minutes))
+             ? to_millis(&t)
+             : local_millis(&t, zone);
+  return TARN_OK;
 }
 
 tarn_status cli_as_of(cli_args *args, const char *text, tarn_error *err) {

@@ -9,4 +9,9 @@
  * instant, or milliseconds since 1970. Errors: TARN_E_INVALID: usage. */
 tarn_status cli_as_of(cli_args *args, const char *text, tarn_error *err);
 
+/* The same of another option, as milliseconds since 1970. zone: of local times; NULL: that of TZ.
+ */
+tarn_status cli_time_parse(const char *option, const char *text, const char *zone, int64_t *out,
+                           tarn_error *err);
+
 #endif

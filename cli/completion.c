@@ -9,23 +9,33 @@
 #include "session.h"
 
 static bool is_shown(const cli_verb *v) {
-  return v->since == CLI_SINCE_READ;
+  return cli_verb_is_here(v);
+}
+
+/* The letter of an option, unless an option before it in the table has the same. */
+static char letter_of(const cli_option *o) {
+  for (const cli_option *before = cli_options; before < o; before++) {
+    if (before->letter == o->letter) {
+      return 0;
+    }
+  }
+  return o->letter;
 }
 
 /* "--limit|-l", as a pattern of case. */
 static void add_pattern(cli_text *out, const cli_option *o) {
   cli_text_printf(out, "--%s", o->name);
-  if (o->letter != 0) {
+  if (letter_of(o) != 0) {
     cli_text_printf(out, "|-%c", o->letter);
   }
 }
 
 /* "--limit -l", with a blank before each. */
-static void add_names(cli_text *out, uint64_t which) {
+static void add_names(cli_text *out, const cli_option_list *which) {
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    if ((which & CLI_BIT(i)) != 0) {
+    if (cli_options_have(which, (cli_option_id)i)) {
       cli_text_printf(out, " --%s", cli_options[i].name);
-      if (cli_options[i].letter != 0) {
+      if (letter_of(&cli_options[i]) != 0) {
         cli_text_printf(out, " -%c", cli_options[i].letter);
       }
     }
@@ -207,7 +217,7 @@ static void add_fish_option(cli_text *out, const char *condition, const cli_opti
     add_fish_text(out, condition);
   }
   cli_text_printf(out, " -l %s", o->name);
-  if (o->letter != 0) {
+  if (letter_of(o) != 0) {
     cli_text_printf(out, " -s %c", o->letter);
   }
   switch (o->kind) {
@@ -236,7 +246,7 @@ static void add_fish_option(cli_text *out, const char *condition, const cli_opti
 }
 
 static void add_fish_verbs(cli_text *out, const char *noun) {
-  char condition[512], verbs[384] = "";
+  char condition[768], verbs[512] = "";
   size_t n = 0;
   for (size_t i = 0; i < cli_n_verbs; i++) {
     if (is_shown(&cli_verbs[i]) && strcmp(cli_verbs[i].noun, noun) == 0 && n < sizeof(verbs)) {
@@ -289,7 +299,7 @@ static void add_fish(cli_text *out) {
     }
   }
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    if ((cli_common_options & CLI_BIT(i)) != 0) {
+    if (cli_options_have(cli_common_options, (cli_option_id)i)) {
       add_fish_option(out, NULL, &cli_options[i]);
     }
   }
@@ -305,7 +315,7 @@ static void add_fish(cli_text *out) {
       add_fish_arguments(out, v, condition);
     }
     for (size_t o = 0; o < CLI_N_OPTIONS && is_shown(v); o++) {
-      if ((v->options & CLI_BIT(o)) != 0) {
+      if (cli_options_have(v->options, (cli_option_id)o)) {
         add_fish_option(out, condition, &cli_options[o]);
       }
     }

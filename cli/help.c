@@ -76,10 +76,10 @@ static void option_term(const cli_option *o, char *out, size_t size) {
                  o->value != NULL ? o->value : "");
 }
 
-static void add_options(cli_text *out, uint64_t which) {
+static void add_options(cli_text *out, const cli_option_list *which) {
   char term[80];
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    if ((which & CLI_BIT(i)) != 0) {
+    if (cli_options_have(which, (cli_option_id)i)) {
       option_term(&cli_options[i], term, sizeof(term));
       add_entry(out, term, cli_options[i].doc);
     }
@@ -96,8 +96,7 @@ static void verb_term(const cli_verb *v, char *out, size_t size) {
 static void add_verbs(cli_text *out, const char *noun) {
   char term[80];
   for (size_t i = 0; i < cli_n_verbs; i++) {
-    if (cli_verbs[i].since == CLI_SINCE_READ &&
-        (noun == NULL || strcmp(noun, cli_verbs[i].noun) == 0)) {
+    if (cli_verb_is_here(&cli_verbs[i]) && (noun == NULL || strcmp(noun, cli_verbs[i].noun) == 0)) {
       verb_term(&cli_verbs[i], term, sizeof(term));
       add_entry(out, term, cli_verbs[i].doc);
     }
@@ -132,7 +131,7 @@ static void help_verb(const cli_verb *v, cli_text *out) {
     cli_text_char(out, '\n');
     add_wrapped(out, tables_doc, 0, 0);
   }
-  if (v->options != 0) {
+  if (v->options[0] != CLI_N_OPTIONS) {
     cli_text_puts(out, "\nOptions:\n");
     add_options(out, v->options);
   }
@@ -157,7 +156,7 @@ tarn_status cli_help(const char *noun, const char *verb, cli_text *out, tarn_err
     return TARN_OK;
   }
   v = cli_verb_find(noun, verb);
-  if (v != NULL && v->since != CLI_SINCE_READ) {
+  if (v != NULL && !cli_verb_is_here(v)) {
     return cli_usage(err, "\"%s%s%s\" is not in this release", noun, v->verb != NULL ? " " : "",
                      v->verb != NULL ? v->verb : "");
   }
@@ -231,10 +230,10 @@ static void add_term(cli_text *out, const char *term, const char *doc) {
   add_paragraph(out, doc);
 }
 
-static void man_options(cli_text *out, uint64_t which) {
+static void man_options(cli_text *out, const cli_option_list *which) {
   char term[80];
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    if ((which & CLI_BIT(i)) != 0) {
+    if (cli_options_have(which, (cli_option_id)i)) {
       option_term(&cli_options[i], term, sizeof(term));
       add_term(out, term + strspn(term, " "), cli_options[i].doc);
     }
@@ -242,11 +241,11 @@ static void man_options(cli_text *out, uint64_t which) {
 }
 
 static void man_verbs(cli_text *out) {
-  char term[80], names[512];
+  char term[80], names[1024];
   for (size_t i = 0; i < cli_n_verbs; i++) {
     const cli_verb *v = &cli_verbs[i];
     cli_text list = {0};
-    if (v->since != CLI_SINCE_READ) {
+    if (!cli_verb_is_here(v)) {
       continue;
     }
     verb_term(v, term, sizeof(term));
@@ -256,7 +255,7 @@ static void man_verbs(cli_text *out) {
       add_paragraph(out, v->more);
     }
     for (size_t o = 0; o < CLI_N_OPTIONS; o++) {
-      if ((v->options & CLI_BIT(o)) != 0) {
+      if (cli_options_have(v->options, (cli_option_id)o)) {
         cli_text_printf(&list, "%s--%s", list.len > 0 ? ", " : "Options: ", cli_options[o].name);
       }
     }
@@ -270,16 +269,24 @@ static void man_verbs(cli_text *out) {
 }
 
 void cli_help_man(cli_text *out) {
-  uint64_t own = 0;
-  for (size_t i = 0; i < cli_n_verbs; i++) {
-    own |= cli_verbs[i].options;
+  cli_option_list own[CLI_N_OPTIONS + 1];
+  size_t n_own = 0;
+  for (size_t o = 0; o < CLI_N_OPTIONS; o++) {
+    for (size_t i = 0; i < cli_n_verbs; i++) {
+      if (cli_verb_is_here(&cli_verbs[i]) &&
+          cli_options_have(cli_verbs[i].options, (cli_option_id)o)) {
+        own[n_own++] = (cli_option_list)o;
+        break;
+      }
+    }
   }
+  own[n_own] = CLI_N_OPTIONS;
   cli_text_printf(out,
                   ".TH TARN 1 \"\" \"tarn %s\" \"User Commands\"\n"
-                  ".SH NAME\ntarn \\- read Apache Paimon tables\n"
+                  ".SH NAME\ntarn \\- read and write Apache Paimon tables\n"
                   ".SH SYNOPSIS\n.B tarn\n.I NOUN VERB\n[\\fIARGUMENT\\fR...] "
                   "[\\fIOPTION\\fR...]\n"
-                  ".SH DESCRIPTION\nReads tables of Apache Paimon without a JVM.\n",
+                  ".SH DESCRIPTION\nReads and writes tables of Apache Paimon without a JVM.\n",
                   tarn_version());
   add_paragraph(out, tables_doc);
   cli_text_puts(out,
@@ -289,7 +296,7 @@ void cli_help_man(cli_text *out) {
   cli_text_puts(out, ".SH OPTIONS OF EVERY COMMAND\n");
   man_options(out, cli_common_options);
   cli_text_puts(out, ".SH OTHER OPTIONS\n");
-  man_options(out, own & ~cli_common_options);
+  man_options(out, own);
   cli_text_puts(out, ".SH EXIT STATUS\n");
   for (size_t i = 0; i < CLI_COUNT(exit_docs); i++) {
     add_term(out, exit_docs[i][0], exit_docs[i][1]);
@@ -307,6 +314,7 @@ void cli_help_man(cli_text *out) {
   add_paragraph(out,
                 "tarn -W /data/warehouse table read sales.orders -s id,amount -w \"amount > "
                 "100\"");
+  add_paragraph(out, "tarn -W /data/warehouse table write sales.orders orders.csv");
   add_paragraph(out, "tarn table explain /data/warehouse/sales.db/orders -w \"id = 7\" -v");
   cli_text_puts(out, ".fi\n");
 }

@@ -26,13 +26,16 @@ static void write_all(const cli_text *text) {
   }
 }
 
-static void write_line(const cli_report *report, tarn_log_level level, const char *message) {
+static void write_line(const cli_report *report, tarn_log_level level, const char *message,
+                       const char *members) {
   static const char *const names[] = {"error", "warn", "info", "debug"};
   static const char *const prefixes[] = {"tarn: ", "tarn: warning: ", "tarn: ", "tarn: debug: "};
   cli_text line = {0};
   if (report->is_json) {
     cli_text_printf(&line, "{\"level\":\"%s\",\"message\":", names[level]);
     cli_text_json(&line, message, strlen(message));
+    cli_text_puts(&line, members != NULL ? "," : "");
+    cli_text_puts(&line, members != NULL ? members : "");
     cli_text_puts(&line, "}");
   } else {
     cli_text_puts(&line, prefixes[level]);
@@ -45,7 +48,13 @@ static void write_line(const cli_report *report, tarn_log_level level, const cha
 
 void cli_report_line(const cli_report *report, tarn_log_level level, const char *message) {
   clear_line(report);
-  write_line(report, level, message);
+  write_line(report, level, message, NULL);
+}
+
+void cli_report_json(const cli_report *report, tarn_log_level level, const char *message,
+                     const char *members) {
+  clear_line(report);
+  write_line(report, level, message, members);
 }
 
 void cli_report_note(const cli_report *report, const char *format, ...) {
@@ -94,5 +103,5 @@ void cli_report_caret(const cli_report *report, const char *text, size_t at) {
 
 /* From any thread: it leaves the progress alone. */
 void cli_report_log(void *ctx, tarn_log_level level, const char *message) {
-  write_line(ctx, level, message);
+  write_line(ctx, level, message, NULL);
 }

@@ -14,6 +14,9 @@ typedef struct cli_report {
 
 /* "tarn: message", or {"level":"error","message":...}. */
 void cli_report_line(const cli_report *report, tarn_log_level level, const char *message);
+/* The same with further members of the JSON form: "\"rows\":1"; only where lines are JSON. */
+void cli_report_json(const cli_report *report, tarn_log_level level, const char *message,
+                     const char *members);
 /* Something to know; nothing when quiet. */
 void cli_report_note(const cli_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

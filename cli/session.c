@@ -52,6 +52,14 @@ static tarn_status find_format(cli_session *s, tarn_error *err) {
   static const char *const names[] = {"table", "jsonl", "json", "csv", "arrow"};
   const char *name = s->args->values[OPT_FORMAT];
   s->format = s->output.is_terminal ? CLI_FORMAT_TABLE : CLI_FORMAT_JSONL;
+  if (s->args->verb != NULL && cli_verb_reads_rows(s->args->verb)) {
+    return TARN_OK; /* that of the rows it reads */
+  }
+  if (name != NULL && strcmp(name, "parquet") == 0) {
+    return cli_usage(err,
+                     "--format parquet is not in this release for what is printed; expected "
+                     "one of: table jsonl json csv arrow");
+  }
   for (size_t i = 0; name != NULL && i < CLI_COUNT(names); i++) {
     if (strcmp(name, names[i]) == 0) {
       s->format = (cli_format)i;

@@ -1,6 +1,7 @@
 /* verb_facts.c - databases and tables: what there is, and what they are. */
 #include <stdio.h>
 
+#include "facts.h"
 #include "json.h"
 #include "scan.h"
 
@@ -97,30 +98,37 @@ int cli_run_get_table(cli_session *s) {
 
 /* ------------------------------------------------------------------ snapshot */
 
-/* The path of a snapshot's file; false: the table has no snapshot. */
-static bool snapshot_path(const tarn_string *facts, int64_t id, cli_text *out) {
+/* The path of FOLDER/FOLDER-NAME of the table or branch; name NULL: that of the latest snapshot.
+ * false: the table has none. */
+static bool file_path(const tarn_string *facts, const char *folder, const char *name,
+                      cli_text *out) {
   cli_json json;
   size_t path, branch;
-  cli_text name = {0};
+  cli_text text = {0};
+  char latest[32];
   bool has_one = false;
   if (!cli_json_parse(facts->data, facts->length, &json)) {
     return false;
   }
   path = cli_json_find(&json, 0, "path");
   branch = cli_json_find(&json, 0, "branch");
-  id = id > 0 ? id : cli_json_int(&json, 0, "latest_snapshot");
-  if (path != SIZE_MAX && branch != SIZE_MAX && id > 0) {
-    cli_json_text(&json, branch, &name);
+  if (name == NULL) {
+    int64_t id = cli_json_int(&json, 0, "latest_snapshot");
+    (void)snprintf(latest, sizeof(latest), "%lld", (long long)id);
+    name = id > 0 ? latest : NULL;
+  }
+  if (path != SIZE_MAX && branch != SIZE_MAX && name != NULL) {
+    cli_json_text(&json, branch, &text);
     cli_json_text(&json, path, out);
-    if (!(name.len == 4 && memcmp(name.data, "main", 4) == 0)) {
+    if (!(text.len == 4 && memcmp(text.data, "main", 4) == 0)) {
       cli_text_puts(out, "/branch/branch-");
-      cli_text_add(out, name.data, name.len);
+      cli_text_add(out, text.data, text.len);
     }
-    cli_text_printf(out, "/snapshot/snapshot-%lld", (long long)id);
+    cli_text_printf(out, "/%s/%s-%s", folder, folder, name);
     cli_text_char(out, '\0');
     has_one = true;
   }
-  cli_text_reset(&name);
+  cli_text_reset(&text);
   cli_json_reset(&json);
   return has_one && !out->is_broken;
 }
@@ -149,28 +157,36 @@ static int print_snapshot(cli_session *s, const char *path) {
   return code;
 }
 
-int cli_run_snapshot(cli_session *s) {
+int cli_print_table_file(cli_session *s, const char *folder, const char *name) {
   tarn_string facts;
   tarn_error err;
   cli_text path = {0};
-  int64_t id = 0;
-  int code;
-  if (cli_args_number(s->args, OPT_SNAPSHOT, 1, INT64_MAX, &id, &err) != TARN_OK) {
-    return cli_fail(s, &err);
-  }
-  code = describe_table(s, &facts);
+  int code = describe_table(s, &facts);
   if (code == CLI_EXIT_OK) {
-    if (snapshot_path(&facts, id, &path)) {
+    if (file_path(&facts, folder, name, &path)) {
       code = print_snapshot(s, path.data);
     } else {
       err.status = TARN_E_NOT_FOUND;
-      (void)snprintf(err.message, sizeof(err.message), "%s has no snapshot", s->args->arguments[0]);
+      err.os_errno = 0;
+      (void)snprintf(err.message, sizeof(err.message), "%s has no %s", s->args->arguments[0],
+                     folder);
       code = cli_fail(s, &err);
     }
   }
   cli_text_reset(&path);
   tarn_string_free(&facts);
   return code;
+}
+
+int cli_run_snapshot(cli_session *s) {
+  tarn_error err;
+  int64_t id = 0;
+  char name[32];
+  if (cli_args_number(s->args, OPT_SNAPSHOT, 1, INT64_MAX, &id, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  (void)snprintf(name, sizeof(name), "%lld", (long long)id);
+  return cli_print_table_file(s, "snapshot", id > 0 ? name : NULL);
 }
 
 /* ------------------------------------------------------------------ inspect */

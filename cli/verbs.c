@@ -21,9 +21,10 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_OPTION] = VALUE("option", 'o', CLI_VALUE_TABLE_OPTION, "KEY=VALUE",
                          "a table option for this command only; may be repeated. 'tarn help "
                          "options' lists them"),
-    [OPT_FORMAT] = CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow", "parquet",
-                          "how to print: table, jsonl, json, csv or arrow (an IPC stream); else "
-                          "table on a terminal and jsonl in a pipe"),
+    [OPT_FORMAT] =
+        CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet", NULL,
+               "how to print: table, jsonl, json, csv or arrow (an IPC stream); else "
+               "table on a terminal and jsonl in a pipe. Of 'table write': what to read"),
     [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
     [OPT_NO_HEADER] = FLAG("no-header", 0, "csv and table without the names of the columns"),
     [OPT_NULL] = VALUE("null", 0, CLI_VALUE_TEXT, "TEXT",
@@ -68,21 +69,124 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                           "anything"),
     [OPT_ROWS] = FLAG("rows", 0, "the rows of the file rather than facts about it"),
     [OPT_MAN] = FLAG("man", 0, "the man page, as roff"),
+    [OPT_DRY_RUN] = FLAG("dry-run", 0, "tell what would be done, and do nothing"),
+    [OPT_YES] = FLAG("yes", 'y', "do not ask on a terminal"),
+    [OPT_IF_NOT_EXISTS] =
+        FLAG("ignore-if-exists", 'i', "it is no error if there is one of that name already"),
+    [OPT_IF_EXISTS] = FLAG("ignore-if-not-exists", 'i', "it is no error if there is none"),
+    [OPT_PROPERTIES] = VALUE("properties", 'p', CLI_VALUE_TEXT, "JSON",
+                             "properties as a JSON object; a file system keeps none of them"),
+    [OPT_CASCADE] = FLAG("cascade", 0, "with the tables in it"),
+    [OPT_SCHEMA] = VALUE("schema", 0, CLI_VALUE_FILE, "FILE",
+                         "columns, keys and options as JSON; or an Arrow or Parquet file that has "
+                         "the columns; - is standard input"),
+    [OPT_PRIMARY_KEYS] =
+        VALUE("primary-keys", 0, CLI_VALUE_TEXT, "A,B", "the columns of the primary key"),
+    [OPT_PARTITION_KEYS] =
+        VALUE("partition-keys", 0, CLI_VALUE_TEXT, "A,B", "the columns that partition the table"),
+    [OPT_CHANGES] = VALUE("changes", 0, CLI_VALUE_TEXT, "JSON",
+                          "a list of changes, made as one; - reads it from standard input"),
+    [OPT_KEY] = VALUE("key", 'k', CLI_VALUE_TEXT, "KEY", "the key of a table option"),
+    [OPT_VALUE] = VALUE("value", 'v', CLI_VALUE_TEXT, "VALUE", "its value"),
+    [OPT_NAME] = VALUE("name", 'n', CLI_VALUE_TEXT, "COLUMN",
+                       "a column; r.x is a field of a ROW, a.element and m.value what is in an "
+                       "ARRAY or MAP"),
+    [OPT_NEW_NAME] = VALUE("new-name", 'm', CLI_VALUE_TEXT, "NAME", "its new name"),
+    [OPT_TYPE] =
+        VALUE("type", 't', CLI_VALUE_TEXT, "TYPE", "a type in SQL, such as DECIMAL(10, 2)"),
+    [OPT_COMMENT] = VALUE("comment", 'c', CLI_VALUE_TEXT, "TEXT", "a comment"),
+    [OPT_DEFAULT] =
+        VALUE("default", 0, CLI_VALUE_TEXT, "VALUE", "what stands where no value is given"),
+    [OPT_NULLABLE] = FLAG("nullable", 0, "the column takes NULL"),
+    [OPT_NOT_NULL] = FLAG("not-null", 0, "the column takes no NULL"),
+    [OPT_FIRST] = FLAG("first", 0, "in front of all columns"),
+    [OPT_AFTER] = VALUE("after", 0, CLI_VALUE_TEXT, "COLUMN", "behind that column"),
+    [OPT_COMMIT_USER] = VALUE("commit-user", 0, CLI_VALUE_TEXT, "USER",
+                              "whose commits these are; else a name is made up"),
+    [OPT_COMMIT_ID] = VALUE("commit-id", 0, CLI_VALUE_TEXT, "N",
+                            "the identifier of the (first) commit: what this user has committed "
+                            "with it, or a later one, is not committed again"),
+    [OPT_WATERMARK] =
+        VALUE("watermark", 0, CLI_VALUE_TEXT, "MILLIS", "the watermark of the commit"),
+    [OPT_OVERWRITE] = FLAG("overwrite", 0,
+                           "replace the partitions that have new rows (all rows of a table without "
+                           "partitions, or with dynamic-partition-overwrite=false)"),
+    [OPT_OVERWRITE_PARTITION] = VALUE("overwrite-partition", 0, CLI_VALUE_TEXT, "K=V,...",
+                                      "replace the rows of these partitions"),
+    [OPT_COLUMNS] = VALUE("columns", 0, CLI_VALUE_TEXT, "A,B",
+                          "write only these columns, of rows that are there (data evolution)"),
+    [OPT_FIRST_ROW_ID] = VALUE("first-row-id", 0, CLI_VALUE_TEXT, "N",
+                               "with --columns: the id of the row that the first one is of"),
+    [OPT_EVERY] = VALUE("every", 0, CLI_VALUE_TEXT, "N", "commit after each N rows, too"),
+    [OPT_INTERVAL] = VALUE("interval", 0, CLI_VALUE_TEXT, "TIME",
+                           "commit what there is when this time has passed, such as 10s"),
+    [OPT_ON_ERROR] =
+        CHOICE("on-error", 0, "WHAT", "stop skip dead-letter", NULL,
+               "at a row that cannot be taken: stop (so it is), skip it, or keep it in "
+               "a file: dead-letter FILE"),
+    [OPT_DEAD_LETTER] = VALUE("dead-letter", 0, CLI_VALUE_FILE, "FILE",
+                              "the same as --on-error dead-letter FILE; lines are added to it"),
+    [OPT_INPUT] = VALUE("input", 'i', CLI_VALUE_FILE, "FILE", "the file to read"),
+    [OPT_SET] = VALUE("set", 0, CLI_VALUE_TEXT, "COLUMN=VALUE,...",
+                      "new values: literals as in WHERE, or other columns"),
+    [OPT_TIME_RETAINED] =
+        VALUE("time-retained", 0, CLI_VALUE_TEXT, "TIME",
+              "how long the tag stays, such as 7d; else tag.default-time-retained"),
+    [OPT_NEXT] = VALUE("next", 0, CLI_VALUE_TEXT, "N", "the snapshot that it reads next"),
+    [OPT_INCLUDING] = VALUE("including", 0, CLI_VALUE_TEXT, "REGEX",
+                            "only those whose whole id matches the regular expression"),
+    [OPT_EXCLUDING] =
+        VALUE("excluding", 0, CLI_VALUE_TEXT, "REGEX", "but not those that match this"),
+    [OPT_TO_SNAPSHOT] = VALUE("to-snapshot", 0, CLI_VALUE_TEXT, "N", "back to snapshot N"),
+    [OPT_TO_TAG] = VALUE("to-tag", 0, CLI_VALUE_TEXT, "NAME", "back to the snapshot of a tag"),
+    [OPT_TO_TIMESTAMP] = VALUE("to-timestamp", 0, CLI_VALUE_TEXT, "TIME",
+                               "back to what there was at a time, given as with --as-of"),
+    [OPT_RETAIN_MAX] = VALUE("retain-max", 0, CLI_VALUE_TEXT, "N",
+                             "the most snapshots that stay; else snapshot.num-retained.max"),
+    [OPT_RETAIN_MIN] = VALUE("retain-min", 0, CLI_VALUE_TEXT, "N",
+                             "how many stay whatever their age; else snapshot.num-retained.min"),
+    [OPT_OLDER_THAN] = VALUE("older-than", 0, CLI_VALUE_TEXT, "TIME",
+                             "only those from before a time, given as with --as-of; else "
+                             "snapshot.time-retained ago"),
+    [OPT_ALL_COLUMNS] = FLAG("all-columns", 0, "statistics of every column, too"),
+    [OPT_DEEP] = FLAG("deep", 0, "read all files, too"),
 };
 
-const uint64_t cli_common_options =
-    CLI_BIT(OPT_WAREHOUSE) | CLI_BIT(OPT_CONFIG) | CLI_BIT(OPT_OPTION) | CLI_BIT(OPT_FORMAT) |
-    CLI_BIT(OPT_HEADER) | CLI_BIT(OPT_NO_HEADER) | CLI_BIT(OPT_NULL) | CLI_BIT(OPT_THREADS) |
-    CLI_BIT(OPT_MEMORY) | CLI_BIT(OPT_TIME_ZONE) | CLI_BIT(OPT_QUIET) | CLI_BIT(OPT_VERBOSE) |
-    CLI_BIT(OPT_LOG_FORMAT) | CLI_BIT(OPT_NO_COLOR) | CLI_BIT(OPT_HELP) | CLI_BIT(OPT_VERSION);
+const cli_option_list cli_common_options[] = {
+    OPT_WAREHOUSE,  OPT_CONFIG,   OPT_OPTION, OPT_FORMAT,    OPT_HEADER,   OPT_NO_HEADER,
+    OPT_NULL,       OPT_THREADS,  OPT_MEMORY, OPT_TIME_ZONE, OPT_QUIET,    OPT_VERBOSE,
+    OPT_LOG_FORMAT, OPT_NO_COLOR, OPT_HELP,   OPT_VERSION,   CLI_N_OPTIONS};
 
-#define ROWS_OPTIONS (CLI_BIT(OPT_SELECT) | CLI_BIT(OPT_WHERE) | CLI_BIT(OPT_LIMIT))
-#define TRAVEL_OPTIONS \
-  (CLI_BIT(OPT_SNAPSHOT) | CLI_BIT(OPT_TAG) | CLI_BIT(OPT_AS_OF) | CLI_BIT(OPT_BRANCH))
-#define READ_OPTIONS                                                            \
-  (ROWS_OPTIONS | TRAVEL_OPTIONS | CLI_BIT(OPT_COUNT) | CLI_BIT(OPT_ROW_KIND) | \
-   CLI_BIT(OPT_ROW_KIND_NAME))
-#define LIST_OPTIONS (ROWS_OPTIONS | CLI_BIT(OPT_BRANCH))
+bool cli_options_have(const cli_option_list *list, cli_option_id id) {
+  for (; *list != CLI_N_OPTIONS; list++) {
+    if (*list == id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A list, as it stands in a table. */
+#define TAKES(...)             \
+  (const cli_option_list[]) {  \
+    __VA_ARGS__, CLI_N_OPTIONS \
+  }
+#define NO_OPTIONS            \
+  (const cli_option_list[]) { \
+    CLI_N_OPTIONS             \
+  }
+
+#define ROWS OPT_SELECT, OPT_WHERE, OPT_LIMIT
+#define TRAVEL OPT_SNAPSHOT, OPT_TAG, OPT_AS_OF, OPT_BRANCH
+#define COMMIT OPT_COMMIT_USER, OPT_COMMIT_ID, OPT_BRANCH
+#define DANGER OPT_DRY_RUN, OPT_YES
+#define LIST_OPTIONS TAKES(ROWS, OPT_BRANCH)
+#define PARTITION_OPTIONS TAKES(ROWS, OPT_BRANCH, OPT_PATTERN)
+#define READ_OPTIONS TAKES(ROWS, TRAVEL, OPT_COUNT, OPT_ROW_KIND, OPT_ROW_KIND_NAME)
+#define WRITE_OPTIONS                                                                        \
+  TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,          \
+        OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT, \
+        OPT_ROW_KIND_NAME, OPT_DRY_RUN)
 
 const cli_noun cli_nouns[] = {
     {"db", "databases of the warehouse"},
@@ -95,6 +199,7 @@ const cli_noun cli_nouns[] = {
     {"consumer", "consumers of a table"},
     {"partition", "partitions of a table"},
     {"inspect", "single files of a table"},
+    {"fsck", "whether a table is whole"},
     {"help", "help about a command"},
     {"completion", "completion scripts for shells"},
 };
@@ -106,20 +211,52 @@ const size_t cli_n_nouns = CLI_COUNT(cli_nouns);
   {noun, verb, ONE_TABLE, options, CLI_SINCE_READ, doc, NULL, cli_run_system_table, table}
 /* A verb that later releases have. */
 #define NOT_YET(noun, verb, since) \
-  {noun, verb, "", 0, 0, CLI_VALUE_NONE, 0, since, NULL, NULL, NULL, NULL}
+  {noun, verb, "", 0, 0, CLI_VALUE_NONE, NO_OPTIONS, since, NULL, NULL, NULL, NULL}
+
+#if CLI_HAS_MARK_DONE
+#define PARTITION_MARK_DONE                                          \
+  {"partition",                                                      \
+   "mark-done",                                                      \
+   "TABLE K=V,...",                                                  \
+   2,                                                                \
+   64,                                                               \
+   CLI_VALUE_FOLDER,                                                 \
+   TAKES(OPT_BRANCH),                                                \
+   CLI_SINCE_WRITE,                                                  \
+   "Put a file _SUCCESS into partitions, for those who wait for it", \
+   NULL,                                                             \
+   cli_run_mark_done,                                                \
+   NULL},
+#else
+#define PARTITION_MARK_DONE NOT_YET("partition", "mark-done", CLI_SINCE_LATER),
+#endif
+#if CLI_HAS_FSCK
+#define FSCK                                                \
+  {"fsck",                                                  \
+   NULL,                                                    \
+   ONE_TABLE,                                               \
+   TAKES(OPT_DEEP, OPT_BRANCH),                             \
+   CLI_SINCE_WRITE,                                         \
+   "Check that all a table needs is there and agrees",      \
+   "A fault a line; the exit code is 1 when there is one.", \
+   cli_run_fsck,                                            \
+   NULL},
+#else
+#define FSCK NOT_YET("fsck", NULL, CLI_SINCE_LATER),
+#endif
 
 const cli_verb cli_verbs[] = {
-    {"db", "list", "", 0, 0, CLI_VALUE_NONE, 0, CLI_SINCE_READ, "List the databases", NULL,
+    {"db", "list", "", 0, 0, CLI_VALUE_NONE, NO_OPTIONS, CLI_SINCE_READ, "List the databases", NULL,
      cli_run_list_databases, NULL},
-    {"db", "get", "DB", 1, 1, CLI_VALUE_TEXT, 0, CLI_SINCE_READ, "Show a database", NULL,
+    {"db", "get", "DB", 1, 1, CLI_VALUE_TEXT, NO_OPTIONS, CLI_SINCE_READ, "Show a database", NULL,
      cli_run_get_database, NULL},
-    {"db", "list-tables", "DB", 1, 1, CLI_VALUE_TEXT, 0, CLI_SINCE_READ,
+    {"db", "list-tables", "DB", 1, 1, CLI_VALUE_TEXT, NO_OPTIONS, CLI_SINCE_READ,
      "List the tables of a database", NULL, cli_run_list_tables, NULL},
-    {"catalog", "list-dbs", "", 0, 0, CLI_VALUE_NONE, 0, CLI_SINCE_READ, "As db list", NULL,
-     cli_run_list_databases, NULL},
-    {"table", "list", "DB", 1, 1, CLI_VALUE_TEXT, 0, CLI_SINCE_READ,
+    {"catalog", "list-dbs", "", 0, 0, CLI_VALUE_NONE, NO_OPTIONS, CLI_SINCE_READ, "As db list",
+     NULL, cli_run_list_databases, NULL},
+    {"table", "list", "DB", 1, 1, CLI_VALUE_TEXT, NO_OPTIONS, CLI_SINCE_READ,
      "List the tables of a database", NULL, cli_run_list_tables, NULL},
-    {"table", "get", ONE_TABLE, TRAVEL_OPTIONS, CLI_SINCE_READ,
+    {"table", "get", ONE_TABLE, TAKES(TRAVEL), CLI_SINCE_READ,
      "Show a table: columns, keys, options, where it is", NULL, cli_run_get_table, NULL},
     {"table", "read", ONE_TABLE, READ_OPTIONS, CLI_SINCE_READ, "Print rows of a table",
      "Rows come in no particular order. A system table is read by its name, such as "
@@ -129,72 +266,141 @@ const cli_verb cli_verbs[] = {
      "'text', TRUE, FALSE, NULL, X'0aff', DATE '2024-05-01', TIME '12:30:00', TIMESTAMP "
      "'2024-05-01 12:30:00'.",
      cli_run_read, NULL},
-    {"table", "explain", ONE_TABLE, ROWS_OPTIONS | TRAVEL_OPTIONS, CLI_SINCE_READ,
+    {"table", "explain", ONE_TABLE, TAKES(ROWS, TRAVEL), CLI_SINCE_READ,
      "Show what reading would do: the plan, what is pruned, what is not visible yet and why",
      "With -v it lists the files of each split. As jsonl it prints one split a line.",
      cli_run_explain, NULL},
-    {"table", "snapshot", ONE_TABLE, CLI_BIT(OPT_SNAPSHOT) | CLI_BIT(OPT_BRANCH), CLI_SINCE_READ,
+    {"table", "snapshot", ONE_TABLE, TAKES(OPT_SNAPSHOT, OPT_BRANCH), CLI_SINCE_READ,
      "Show the latest snapshot, or the one of --snapshot", NULL, cli_run_snapshot, NULL},
-    SYSTEM("table", "list-partitions", LIST_OPTIONS | CLI_BIT(OPT_PATTERN), "List the partitions",
-           "partitions"),
+    SYSTEM("table", "list-partitions", PARTITION_OPTIONS, "List the partitions", "partitions"),
     SYSTEM("snapshot", "list", LIST_OPTIONS, "List the snapshots", "snapshots"),
     SYSTEM("schema", "list", LIST_OPTIONS, "List the schemas", "schemas"),
     SYSTEM("tag", "list", LIST_OPTIONS, "List the tags", "tags"),
-    SYSTEM("branch", "list", ROWS_OPTIONS, "List the branches", "branches"),
+    SYSTEM("branch", "list", TAKES(ROWS), "List the branches", "branches"),
     SYSTEM("consumer", "list", LIST_OPTIONS, "List the consumers and where they stand",
            "consumers"),
-    SYSTEM("partition", "list", LIST_OPTIONS | CLI_BIT(OPT_PATTERN), "As table list-partitions",
-           "partitions"),
-    {"inspect", NULL, "FILE", 1, 1, CLI_VALUE_FILE, CLI_BIT(OPT_ROWS) | CLI_BIT(OPT_LIMIT),
-     CLI_SINCE_READ, "Show what a file of a table is and holds",
+    SYSTEM("partition", "list", PARTITION_OPTIONS, "As table list-partitions", "partitions"),
+    {"inspect", NULL, "FILE", 1, 1, CLI_VALUE_FILE, TAKES(OPT_ROWS, OPT_LIMIT), CLI_SINCE_READ,
+     "Show what a file of a table is and holds",
      "Parquet (footer, schema, row groups, encodings, statistics), Avro, manifest lists, "
      "manifests, BLOBs, deletion vectors, hash and file indexes, snapshots, tags, changelogs, "
      "schemas, consumers, statistics, hints. --rows prints rows of Parquet, Avro, BLOBs, deletion "
      "vectors and hash indexes.",
      cli_run_inspect, NULL},
-    {"help", NULL, "[NOUN [VERB]]", 0, 2, CLI_VALUE_NONE, CLI_BIT(OPT_MAN), CLI_SINCE_READ,
+    {"help", NULL, "[NOUN [VERB]]", 0, 2, CLI_VALUE_NONE, TAKES(OPT_MAN), CLI_SINCE_READ,
      "Help about the program, a noun or a verb; 'tarn help options' lists table options", NULL,
      cli_run_help, NULL},
-    {"completion", NULL, "bash|zsh|fish|options", 1, 1, CLI_VALUE_NONE, 0, CLI_SINCE_READ,
+    {"completion", NULL, "bash|zsh|fish|options", 1, 1, CLI_VALUE_NONE, NO_OPTIONS, CLI_SINCE_READ,
      "Print the completion script of a shell, or the keys of table options",
      "bash: source <(tarn completion bash)\n"
      "zsh: tarn completion zsh > a file _tarn in a folder of $fpath\n"
      "fish: tarn completion fish > ~/.config/fish/completions/tarn.fish",
      cli_run_completion, NULL},
 
-    NOT_YET("db", "create", CLI_SINCE_WRITE),
-    NOT_YET("db", "drop", CLI_SINCE_WRITE),
-    NOT_YET("db", "alter", CLI_SINCE_WRITE),
-    NOT_YET("table", "create", CLI_SINCE_WRITE),
-    NOT_YET("table", "alter", CLI_SINCE_WRITE),
-    NOT_YET("table", "rename", CLI_SINCE_WRITE),
-    NOT_YET("table", "drop", CLI_SINCE_WRITE),
-    NOT_YET("table", "truncate", CLI_SINCE_WRITE),
-    NOT_YET("table", "write", CLI_SINCE_WRITE),
-    NOT_YET("table", "import", CLI_SINCE_WRITE),
-    NOT_YET("table", "delete", CLI_SINCE_WRITE),
-    NOT_YET("table", "update", CLI_SINCE_WRITE),
-    NOT_YET("table", "drop-partition", CLI_SINCE_WRITE),
-    NOT_YET("table", "rollback", CLI_SINCE_WRITE),
-    NOT_YET("table", "expire", CLI_SINCE_WRITE),
-    NOT_YET("table", "compact-manifests", CLI_SINCE_WRITE),
-    NOT_YET("table", "analyze", CLI_SINCE_WRITE),
-    NOT_YET("partition", "drop", CLI_SINCE_WRITE),
-    NOT_YET("partition", "mark-done", CLI_SINCE_WRITE),
-    NOT_YET("tag", "create", CLI_SINCE_WRITE),
-    NOT_YET("tag", "delete", CLI_SINCE_WRITE),
-    NOT_YET("tag", "rename", CLI_SINCE_WRITE),
-    NOT_YET("tag", "get", CLI_SINCE_WRITE),
-    NOT_YET("branch", "create", CLI_SINCE_WRITE),
-    NOT_YET("branch", "delete", CLI_SINCE_WRITE),
-    NOT_YET("branch", "rename", CLI_SINCE_WRITE),
-    NOT_YET("branch", "fast-forward", CLI_SINCE_WRITE),
-    NOT_YET("consumer", "set", CLI_SINCE_WRITE),
-    NOT_YET("consumer", "reset", CLI_SINCE_WRITE),
-    NOT_YET("consumer", "delete", CLI_SINCE_WRITE),
-    NOT_YET("consumer", "clear", CLI_SINCE_WRITE),
-    NOT_YET("fsck", NULL, CLI_SINCE_WRITE),
-    NOT_YET("table", "compact", CLI_SINCE_COMPACT),
+    {"db", "create", "DB", 1, 1, CLI_VALUE_TEXT, TAKES(OPT_IF_NOT_EXISTS, OPT_PROPERTIES),
+     CLI_SINCE_WRITE, "Create a database", NULL, cli_run_create_database, NULL},
+    {"db", "drop", "DB", 1, 1, CLI_VALUE_TEXT, TAKES(OPT_IF_EXISTS, OPT_CASCADE, DANGER),
+     CLI_SINCE_WRITE, "Drop a database, which must have no tables unless --cascade is given", NULL,
+     cli_run_drop_database, NULL},
+    NOT_YET("db", "alter", CLI_SINCE_LATER),
+    {"table", "create", ONE_TABLE,
+     TAKES(OPT_SCHEMA, OPT_PRIMARY_KEYS, OPT_PARTITION_KEYS, OPT_IF_NOT_EXISTS), CLI_SINCE_WRITE,
+     "Create a table",
+     "The schema as JSON: {\"fields\": [{\"name\": \"id\", \"type\": \"INT NOT NULL\", "
+     "\"description\": \"..\", \"default\": \"..\"}], \"primaryKeys\": [\"id\"], "
+     "\"partitionKeys\": [], \"options\": {\"bucket\": \"2\"}, \"comment\": \"..\"}. "
+     "Types are SQL, nested as ARRAY<INT>, MAP<STRING, INT>, ROW<a INT, b STRING>. -o adds options "
+     "of the table.",
+     cli_run_create_table, NULL},
+    {"table", "alter", "TABLE [CHANGE]", 1, 2, CLI_VALUE_FOLDER,
+     TAKES(OPT_CHANGES, OPT_KEY, OPT_VALUE, OPT_NAME, OPT_NEW_NAME, OPT_TYPE, OPT_COMMENT,
+           OPT_DEFAULT, OPT_NULLABLE, OPT_NOT_NULL, OPT_FIRST, OPT_AFTER),
+     CLI_SINCE_WRITE, "Change the schema of a table: its columns, options and comment",
+     "One CHANGE: set-option -k KEY -v VALUE, remove-option -k KEY, add-column -n COLUMN -t TYPE, "
+     "drop-column -n COLUMN, rename-column -n COLUMN -m NAME, alter-column -n COLUMN [-t TYPE] [-c "
+     "TEXT] [--default VALUE] [--nullable | --not-null] [--first | --after COLUMN], update-comment "
+     "-c TEXT.\n"
+     "Or many as one: --changes '[{\"add\": \"c\", \"type\": \"INT\", \"after\": \"a\"}, "
+     "{\"drop\": \"c\"}, {\"rename\": \"a\", \"to\": \"b\"}, {\"retype\": \"a\", \"type\": "
+     "\"BIGINT\"}, {\"nullable\": \"a\", \"value\": true}, {\"move\": \"a\", \"first\": true}, "
+     "{\"describe\": \"a\", \"comment\": \"..\"}, {\"default\": \"a\", \"value\": \"5\"}, "
+     "{\"set\": \"option\", \"value\": \"..\"}, {\"reset\": \"option\"}, {\"table_comment\": "
+     "\"..\"}]'.",
+     cli_run_alter, NULL},
+    {"table", "rename", "TABLE NAME", 2, 2, CLI_VALUE_TEXT, NO_OPTIONS, CLI_SINCE_WRITE,
+     "Give a table another name, in its database or (DB.TABLE) in another one", NULL,
+     cli_run_rename_table, NULL},
+    {"table", "drop", ONE_TABLE, TAKES(OPT_IF_EXISTS, DANGER), CLI_SINCE_WRITE,
+     "Drop a table with all its branches and files", NULL, cli_run_drop_table, NULL},
+    {"table", "truncate", ONE_TABLE, TAKES(COMMIT, DANGER), CLI_SINCE_WRITE,
+     "Take all rows out of a table, by a snapshot without rows", NULL, cli_run_truncate, NULL},
+    {"table", "write", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
+     "Write rows into a table, from a file or from standard input",
+     "--format is that of the rows: jsonl, csv, arrow (an IPC stream) or parquet; else the name of "
+     "the file tells, else it is jsonl. Rows are as 'table read' prints them: DECIMAL as text, "
+     "bytes as hexadecimal digits, 2024-02-29, 12:34:56.789, 2024-02-29T12:34:56.123, MAP as a "
+     "list "
+     "of [key, value], VARIANT as {\"json\": \"..\"}. Columns that are missing are NULL or have "
+     "their default. _row_kind may be +I, -U, +U or -D. Nothing becomes visible before the commit "
+     "at the end, or those of --every and --interval; rows, files, bytes and snapshot are told on "
+     "standard error.",
+     cli_run_write, NULL},
+    {"table", "import", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
+     "As table write", NULL, cli_run_write, NULL},
+    {"table", "delete", ONE_TABLE, TAKES(OPT_WHERE, COMMIT, DANGER), CLI_SINCE_WRITE,
+     "Delete the rows that satisfy --where from a primary-key table", NULL, cli_run_delete, NULL},
+    {"table", "update", ONE_TABLE, TAKES(OPT_SET, OPT_WHERE, COMMIT, DANGER), CLI_SINCE_WRITE,
+     "Give columns of the rows that satisfy --where new values, in a primary-key table", NULL,
+     cli_run_update, NULL},
+    {"table", "drop-partition", "TABLE K=V,...", 2, 64, CLI_VALUE_FOLDER, TAKES(COMMIT, DANGER),
+     CLI_SINCE_WRITE, "As partition drop", NULL, cli_run_drop_partition, NULL},
+    {"table", "rollback", ONE_TABLE,
+     TAKES(OPT_TO_SNAPSHOT, OPT_TO_TAG, OPT_TO_TIMESTAMP, OPT_BRANCH, DANGER), CLI_SINCE_WRITE,
+     "Make an earlier snapshot the latest one; newer snapshots and tags go", NULL, cli_run_rollback,
+     NULL},
+    {"table", "expire", ONE_TABLE,
+     TAKES(OPT_RETAIN_MAX, OPT_RETAIN_MIN, OPT_OLDER_THAN, OPT_BRANCH, DANGER), CLI_SINCE_WRITE,
+     "Expire snapshots, and delete the files that nothing needs any more",
+     "What tags, branches and consumers need stays.", cli_run_expire, NULL},
+    {"table", "compact-manifests", ONE_TABLE, TAKES(COMMIT), CLI_SINCE_WRITE,
+     "Rewrite the manifests of a table into few", NULL, cli_run_compact_manifests, NULL},
+    {"table", "analyze", ONE_TABLE, TAKES(OPT_ALL_COLUMNS, COMMIT), CLI_SINCE_WRITE,
+     "Count rows and bytes, and keep them for planners", NULL, cli_run_analyze, NULL},
+    {"partition", "drop", "TABLE K=V,...", 2, 64, CLI_VALUE_FOLDER, TAKES(COMMIT, DANGER),
+     CLI_SINCE_WRITE, "Drop partitions: those that have all the given values",
+     "Several K=V,... drop all that match one of them. The value __DEFAULT_PARTITION__ is NULL.",
+     cli_run_drop_partition, NULL},
+    PARTITION_MARK_DONE{"tag", "create", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
+                        TAKES(OPT_SNAPSHOT, OPT_TIME_RETAINED, OPT_IF_NOT_EXISTS, OPT_BRANCH),
+                        CLI_SINCE_WRITE, "Tag the latest snapshot, or the one of --snapshot", NULL,
+                        cli_run_create_tag, NULL},
+    {"tag", "delete", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
+     TAKES(OPT_IF_EXISTS, OPT_BRANCH, OPT_DRY_RUN), CLI_SINCE_WRITE,
+     "Delete a tag, with the files that only it kept", NULL, cli_run_delete_tag, NULL},
+    {"tag", "rename", "TABLE NAME NEW", 3, 3, CLI_VALUE_FOLDER, TAKES(OPT_BRANCH), CLI_SINCE_WRITE,
+     "Give a tag another name", NULL, cli_run_rename_tag, NULL},
+    {"tag", "get", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_BRANCH), CLI_SINCE_WRITE,
+     "Show a tag", NULL, cli_run_get_tag, NULL},
+    {"branch", "create", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_TAG, OPT_IF_NOT_EXISTS),
+     CLI_SINCE_WRITE, "Create a branch from a tag, or an empty one", NULL, cli_run_create_branch,
+     NULL},
+    {"branch", "delete", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_IF_EXISTS, DANGER),
+     CLI_SINCE_WRITE, "Delete a branch", NULL, cli_run_delete_branch, NULL},
+    {"branch", "rename", "TABLE NAME NEW", 3, 3, CLI_VALUE_FOLDER, NO_OPTIONS, CLI_SINCE_WRITE,
+     "Give a branch another name", NULL, cli_run_rename_branch, NULL},
+    {"branch", "fast-forward", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER, TAKES(DANGER), CLI_SINCE_WRITE,
+     "Make the table what the branch is", NULL, cli_run_fast_forward, NULL},
+    {"consumer", "set", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_NEXT, OPT_BRANCH),
+     CLI_SINCE_WRITE, "Set which snapshot a consumer reads next; it keeps that and those behind it",
+     NULL, cli_run_set_consumer, NULL},
+    {"consumer", "reset", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_NEXT, OPT_BRANCH),
+     CLI_SINCE_WRITE, "As set; without --next as delete", NULL, cli_run_set_consumer, "reset"},
+    {"consumer", "delete", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_IF_EXISTS, OPT_BRANCH),
+     CLI_SINCE_WRITE, "Delete a consumer", NULL, cli_run_delete_consumer, NULL},
+    {"consumer", "clear", ONE_TABLE, TAKES(OPT_INCLUDING, OPT_EXCLUDING, OPT_BRANCH),
+     CLI_SINCE_WRITE, "Delete all consumers, or those whose id matches", NULL,
+     cli_run_clear_consumers, NULL},
+    FSCK NOT_YET("table", "compact", CLI_SINCE_COMPACT),
     NOT_YET("table", "lookup", CLI_SINCE_COMPACT),
     NOT_YET("table", "tail", CLI_SINCE_STREAM),
     NOT_YET("table", "rescale", CLI_SINCE_LATER),

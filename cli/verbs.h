@@ -44,6 +44,52 @@ typedef enum cli_option_id {
   OPT_PATTERN,
   OPT_ROWS,
   OPT_MAN,
+  OPT_DRY_RUN,
+  OPT_YES,
+  OPT_IF_NOT_EXISTS,
+  OPT_IF_EXISTS,
+  OPT_PROPERTIES,
+  OPT_CASCADE,
+  OPT_SCHEMA,
+  OPT_PRIMARY_KEYS,
+  OPT_PARTITION_KEYS,
+  OPT_CHANGES,
+  OPT_KEY,
+  OPT_VALUE,
+  OPT_NAME,
+  OPT_NEW_NAME,
+  OPT_TYPE,
+  OPT_COMMENT,
+  OPT_DEFAULT,
+  OPT_NULLABLE,
+  OPT_NOT_NULL,
+  OPT_FIRST,
+  OPT_AFTER,
+  OPT_COMMIT_USER,
+  OPT_COMMIT_ID,
+  OPT_WATERMARK,
+  OPT_OVERWRITE,
+  OPT_OVERWRITE_PARTITION,
+  OPT_COLUMNS,
+  OPT_FIRST_ROW_ID,
+  OPT_EVERY,
+  OPT_INTERVAL,
+  OPT_ON_ERROR,
+  OPT_DEAD_LETTER,
+  OPT_INPUT,
+  OPT_SET,
+  OPT_TIME_RETAINED,
+  OPT_NEXT,
+  OPT_INCLUDING,
+  OPT_EXCLUDING,
+  OPT_TO_SNAPSHOT,
+  OPT_TO_TAG,
+  OPT_TO_TIMESTAMP,
+  OPT_RETAIN_MAX,
+  OPT_RETAIN_MIN,
+  OPT_OLDER_THAN,
+  OPT_ALL_COLUMNS,
+  OPT_DEEP,
   CLI_N_OPTIONS
 } cli_option_id;
 
@@ -59,7 +105,7 @@ typedef enum cli_value_kind {
 
 typedef struct cli_option {
   const char *name; /* without the dashes */
-  char letter;      /* 0: none */
+  char letter; /* 0: none. A verb's own options come before the common ones, from the verb on */
   cli_value_kind kind;
   const char *value;           /* what help calls the value: "NAME" */
   const char *choices;         /* separated by blanks; NULL unless kind is CHOICE */
@@ -69,16 +115,18 @@ typedef struct cli_option {
 
 extern const cli_option cli_options[CLI_N_OPTIONS];
 
-#define CLI_BIT(id) ((uint64_t)1 << (id))
+/* A list of options: ids, ended by CLI_N_OPTIONS. */
+typedef uint8_t cli_option_list;
+bool cli_options_have(const cli_option_list *list, cli_option_id id);
 /* Options that every verb takes. */
-extern const uint64_t cli_common_options;
+extern const cli_option_list cli_common_options[];
 
 /* ------------------------------------------------------------------ verbs */
 
 typedef enum cli_since {
-  CLI_SINCE_READ = 0, /* this release */
-  CLI_SINCE_WRITE,    /* releases to come: attempts are refused by name */
-  CLI_SINCE_COMPACT,
+  CLI_SINCE_READ = 0,
+  CLI_SINCE_WRITE,   /* this release */
+  CLI_SINCE_COMPACT, /* releases to come: attempts are refused by name */
   CLI_SINCE_STREAM,
   CLI_SINCE_LATER
 } cli_since;
@@ -88,14 +136,22 @@ typedef struct cli_verb {
   const char *verb;      /* NULL: the noun alone is the command */
   const char *arguments; /* as help shows them: "TABLE"; "" for none */
   int min_arguments, max_arguments;
-  cli_value_kind argument_kind; /* of the first */
-  uint64_t options;             /* besides the common ones */
+  cli_value_kind argument_kind;   /* of the first */
+  const cli_option_list *options; /* besides the common ones */
   cli_since since;
   const char *doc;                  /* one line */
   const char *more;                 /* further lines for its own help; NULL: none */
   int (*run)(cli_session *session); /* the exit code */
   const char *parameter;            /* for functions that serve several verbs */
 } cli_verb;
+
+static inline bool cli_verb_is_here(const cli_verb *verb) {
+  return verb->since <= CLI_SINCE_WRITE;
+}
+/* Is --format that of the rows it reads? */
+static inline bool cli_verb_reads_rows(const cli_verb *verb) {
+  return cli_options_have(verb->options, OPT_ON_ERROR);
+}
 
 extern const cli_verb cli_verbs[];
 extern const size_t cli_n_verbs;
@@ -136,6 +192,34 @@ int cli_run_snapshot(cli_session *session);
 /* Rows of the system table `parameter`. */
 int cli_run_system_table(cli_session *session);
 int cli_run_inspect(cli_session *session);
+int cli_run_create_database(cli_session *session);
+int cli_run_drop_database(cli_session *session);
+int cli_run_create_table(cli_session *session);
+int cli_run_alter(cli_session *session);
+int cli_run_rename_table(cli_session *session);
+int cli_run_drop_table(cli_session *session);
+int cli_run_write(cli_session *session);
+int cli_run_delete(cli_session *session);
+int cli_run_update(cli_session *session);
+int cli_run_truncate(cli_session *session);
+int cli_run_drop_partition(cli_session *session);
+int cli_run_mark_done(cli_session *session);
+int cli_run_create_tag(cli_session *session);
+int cli_run_delete_tag(cli_session *session);
+int cli_run_rename_tag(cli_session *session);
+int cli_run_get_tag(cli_session *session);
+int cli_run_create_branch(cli_session *session);
+int cli_run_delete_branch(cli_session *session);
+int cli_run_rename_branch(cli_session *session);
+int cli_run_fast_forward(cli_session *session);
+int cli_run_set_consumer(cli_session *session);
+int cli_run_delete_consumer(cli_session *session);
+int cli_run_clear_consumers(cli_session *session);
+int cli_run_rollback(cli_session *session);
+int cli_run_expire(cli_session *session);
+int cli_run_compact_manifests(cli_session *session);
+int cli_run_analyze(cli_session *session);
+int cli_run_fsck(cli_session *session);
 int cli_run_help(cli_session *session);
 int cli_run_completion(cli_session *session);
 

@@ -1,0 +1,584 @@
+/* input.c - rows that are written into a table. */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nanoarrow/nanoarrow_ipc.h"
+#include "signals.h"
+
+#define BATCH_BYTES ((size_t)8 << 20) /* of text */
+#define BATCH_ROWS 8192
+#define MAX_WARNINGS 10 /* of rows that are left out */
+
+struct cli_input {
+  cli_session *session;
+  cli_input_format format;
+  cli_on_error on_error;
+  int64_t n_refused;
+  int dead_letter; /* -1: none */
+  const char *dead_letter_name;
+  /* texts */
+  cli_source source;
+  bool has_source, has_begun, is_finished;
+  cli_columns *columns;
+  cli_csv csv;
+  cli_text scratch;
+  int64_t *lines; /* BATCH_ROWS: where each row of the batch begins */
+  cli_text raw;   /* their texts, kept only for a dead-letter file */
+  size_t *raw_at; /* BATCH_ROWS + 1 */
+  /* streams */
+  struct ArrowArrayStream stream;
+  struct ArrowSchema stream_schema;
+  struct ArrowArray array; /* the last one, and how many of its rows were handed out */
+  int64_t taken, first_row;
+  const char *name;
+};
+
+/* ------------------------------------------------------------------ refused rows */
+
+static tarn_status dead_letter_failure(const cli_input *in, int number, tarn_error *err) {
+  err->status = TARN_E_IO;
+  err->os_errno = number;
+  (void)snprintf(err->message, sizeof(err->message), "%s: %s", in->dead_letter_name,
+                 strerror(number));
+  return TARN_E_IO;
+}
+
+/* One record, with a line break behind it. */
+static tarn_status keep_record(const cli_input *in, const char *text, size_t n, tarn_error *err) {
+  while (n > 0) {
+    ssize_t done = write(in->dead_letter, text, n);
+    if (done < 0 && errno != EINTR) {
+      return dead_letter_failure(in, errno, err);
+    }
+    text += done > 0 ? done : 0;
+    n -= done > 0 ? (size_t)done : 0;
+  }
+  return TARN_OK;
+}
+
+static tarn_status keep_line(const cli_input *in, const char *text, size_t n, tarn_error *err) {
+  tarn_status st;
+  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) {
+    n--;
+  }
+  st = keep_record(in, text, n, err);
+  return st == TARN_OK ? keep_record(in, "\n", 1, err) : st;
+}
+
+/* A bad row whose text is at hand; err tells what is wrong with it. Returns TARN_OK when the next
+ * one can be looked at. */
+static tarn_status leave_out(cli_input *in, const char *text, size_t n, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  if (in->on_error == CLI_ON_ERROR_STOP || err->status != TARN_E_INVALID) {
+    return err->status;
+  }
+  in->n_refused++;
+  if (in->n_refused <= MAX_WARNINGS && !in->session->report.is_quiet) {
+    cli_report_line(&in->session->report, TARN_LOG_WARN, err->message);
+  } else if (in->n_refused == MAX_WARNINGS + 1) {
+    cli_report_note(&in->session->report, "further rows that are left out are only counted");
+  }
+  if (in->on_error == CLI_ON_ERROR_DEAD_LETTER && text != NULL) {
+    st = keep_line(in, text, n, err);
+  }
+  return st;
+}
+
+/* A fault in the record that the source stands on. */
+static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size_t n,
+                                 tarn_error *err) {
+  int64_t line, column;
+  if (in->columns->is_out_of_memory) {
+    return cli_no_memory(err);
+  }
+  cli_source_place(&in->source, fault->at, &line, &column);
+  err->status = TARN_E_INVALID;
+  err->os_errno = 0;
+  (void)snprintf(err->message, sizeof(err->message), "%s, line %lld, column %lld: %s",
+                 in->source.name, (long long)line, (long long)column, fault->message);
+  return leave_out(in, cli_source_text(&in->source), n, err);
+}
+
+tarn_status cli_input_refused(cli_input *in, int64_t i, tarn_error *err) {
+  static const char row[] = "row 0";
+  char message[sizeof(err->message)];
+  const char *why = err->message;
+  if (strncmp(why, row, sizeof(row) - 1) == 0) { /* it was given alone */
+    why += sizeof(row) - 1;
+    why += strspn(why, ":, ");
+  }
+  if (in->columns != NULL) {
+    (void)snprintf(message, sizeof(message), "%.300s, line %lld: %.600s", in->source.name,
+                   (long long)in->lines[i], why);
+  } else {
+    (void)snprintf(message, sizeof(message), "%.300s, row %lld: %.600s", in->name,
+                   (long long)(in->first_row + i + 1), why);
+  }
+  memcpy(err->message, message, sizeof(message));
+  return in->raw_at != NULL
+             ? leave_out(in, in->raw.data + in->raw_at[i], in->raw_at[i + 1] - in->raw_at[i], err)
+             : leave_out(in, NULL, 0, err);
+}
+
+bool cli_input_goes_on(const cli_input *in) {
+  return in->on_error != CLI_ON_ERROR_STOP;
+}
+
+int64_t cli_input_n_refused(const cli_input *in) {
+  return in->n_refused;
+}
+
+/* A row was taken: remember where it stands. */
+static tarn_status note_row(cli_input *in, size_t n, tarn_error *err) {
+  int64_t row = cli_columns_rows(in->columns) - 1;
+  in->lines[row] = in->source.line;
+  if (in->raw_at != NULL) {
+    cli_text_add(&in->raw, cli_source_text(&in->source), n);
+    in->raw_at[row + 1] = in->raw.len;
+    if (in->raw.is_broken) {
+      return cli_no_memory(err);
+    }
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ JSON lines */
+
+/* The first line: its length with the line break. *has_one is false at the end, and when the time
+ * came first. */
+static tarn_status find_line(cli_input *in, int64_t wake_ms, size_t *n, bool *has_one,
+                             tarn_error *err) {
+  cli_source *s = &in->source;
+  size_t looked_at = 0;
+  bool is_idle = false;
+  *has_one = false;
+  for (;;) {
+    size_t left = cli_source_left(s);
+    const char *end =
+        left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
+    tarn_status st;
+    if (end != NULL || s->is_end) {
+      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
+      *has_one = *n > 0;
+      in->is_finished = !*has_one;
+      return TARN_OK;
+    }
+    looked_at = left;
+    st = cli_source_fill(s, wake_ms, &is_idle, err);
+    if (st != TARN_OK || is_idle) {
+      return st;
+    }
+  }
+}
+
+static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size_t *n_bytes,
+                             tarn_error *err) {
+  cli_row_fault fault;
+  const char *text;
+  size_t n = 0, length;
+  int64_t before = cli_columns_rows(in->columns);
+  tarn_status st = find_line(in, wake_ms, &n, has_one, err);
+  if (st != TARN_OK || !*has_one) {
+    return st;
+  }
+  text = cli_source_text(&in->source);
+  length = n - (text[n - 1] == '\n');
+  if (strspn(text, " \t\r") < length) { /* ends at the line break at last */
+    if (cli_json_row(in->columns, text, length, &in->scratch, &fault)) {
+      st = note_row(in, n, err);
+    } else {
+      cli_columns_cut(in->columns, before);
+      st = refuse_record(in, &fault, n, err);
+    }
+  }
+  *n_bytes += n;
+  cli_source_consume(&in->source, n);
+  return st;
+}
+
+/* ------------------------------------------------------------------ CSV */
+
+/* The first record. */
+static tarn_status find_record(cli_input *in, int64_t wake_ms, size_t *n, cli_csv_found *found,
+                               bool *has_one, cli_row_fault *fault, tarn_error *err) {
+  cli_source *s = &in->source;
+  bool is_idle = false;
+  *has_one = false;
+  for (;;) {
+    size_t left = cli_source_left(s);
+    tarn_status st;
+    if (left == 0 && s->is_end) {
+      in->is_finished = true;
+      return TARN_OK;
+    }
+    if (left > 0) {
+      *found = cli_csv_split(&in->csv, cli_source_text(s), left, s->is_end, n, fault);
+      if (*found != CLI_CSV_MORE) {
+        *has_one = true;
+        return TARN_OK;
+      }
+    }
+    st = cli_source_fill(s, wake_ms, &is_idle, err);
+    if (st != TARN_OK || is_idle) {
+      return st;
+    }
+  }
+}
+
+static tarn_status next_record(cli_input *in, int64_t wake_ms, bool *has_one, size_t *n_bytes,
+                               tarn_error *err) {
+  cli_row_fault fault;
+  size_t n = 0;
+  int64_t before = cli_columns_rows(in->columns);
+  cli_csv_found found = CLI_CSV_RECORD;
+  tarn_status st = find_record(in, wake_ms, &n, &found, has_one, &fault, err);
+  if (st != TARN_OK || !*has_one) {
+    return st;
+  }
+  if (found == CLI_CSV_FAULT) {
+    st = refuse_record(in, &fault, n, err);
+  } else if (cli_csv_is_blank(&in->csv) && in->csv.n_targets != 1) {
+    st = TARN_OK; /* an empty line */
+  } else if (cli_csv_row(&in->csv, cli_source_text(&in->source), &fault)) {
+    st = note_row(in, n, err);
+  } else {
+    cli_columns_cut(in->columns, before);
+    st = refuse_record(in, &fault, n, err);
+  }
+  *n_bytes += n;
+  cli_source_consume(&in->source, n);
+  return st;
+}
+
+/* The header, which is told again at the top of a dead-letter file. */
+static tarn_status read_header(cli_input *in, int64_t wake_ms, bool *has_one, tarn_error *err) {
+  cli_row_fault fault;
+  cli_csv_found found = CLI_CSV_RECORD;
+  cli_on_error on_error = in->on_error;
+  struct stat facts;
+  size_t n = 0;
+  tarn_status st;
+  *has_one = true;
+  if (cli_args_has(in->session->args, OPT_NO_HEADER)) {
+    return cli_csv_no_header(&in->csv) ? TARN_OK : cli_no_memory(err);
+  }
+  st = find_record(in, wake_ms, &n, &found, has_one, &fault, err);
+  if (st != TARN_OK || !*has_one) {
+    return st;
+  }
+  if (found == CLI_CSV_FAULT || !cli_csv_header(&in->csv, cli_source_text(&in->source), &fault)) {
+    in->on_error = CLI_ON_ERROR_STOP;
+    st = refuse_record(in, &fault, n, err);
+    in->on_error = on_error;
+    return st;
+  }
+  if (in->dead_letter >= 0 && fstat(in->dead_letter, &facts) == 0 && facts.st_size == 0) {
+    st = keep_line(in, cli_source_text(&in->source), n, err);
+  }
+  cli_source_consume(&in->source, n);
+  return st;
+}
+
+/* ------------------------------------------------------------------ texts */
+
+/* Before the first row: a byte order mark, the header. */
+static tarn_status begin_text(cli_input *in, int64_t wake_ms, bool *has_begun, tarn_error *err) {
+  static const char mark[] = "\xEF\xBB\xBF";
+  bool is_idle = false;
+  tarn_status st = TARN_OK;
+  *has_begun = false;
+  while (cli_source_left(&in->source) < 3 && !in->source.is_end) {
+    st = cli_source_fill(&in->source, wake_ms, &is_idle, err);
+    if (st != TARN_OK || is_idle) {
+      return st;
+    }
+    if (memcmp(mark, cli_source_text(&in->source),
+               cli_source_left(&in->source) < 3 ? cli_source_left(&in->source) : 3) != 0) {
+      break;
+    }
+  }
+  if (cli_source_left(&in->source) >= 3 && memcmp(mark, cli_source_text(&in->source), 3) == 0) {
+    cli_source_consume(&in->source, 3);
+  }
+  *has_begun = true;
+  return in->format == CLI_INPUT_CSV ? read_header(in, wake_ms, has_begun, err) : st;
+}
+
+static tarn_status next_text(cli_input *in, int64_t max_rows, int64_t wake_ms, cli_batch *out,
+                             tarn_error *err) {
+  size_t n_bytes = 0;
+  bool has_one = true;
+  tarn_status st = cli_columns_begin(in->columns, err);
+  in->raw.len = 0;
+  max_rows = max_rows < BATCH_ROWS ? max_rows : BATCH_ROWS;
+  if (st == TARN_OK && !in->has_begun) {
+    st = begin_text(in, wake_ms, &in->has_begun, err);
+    has_one = in->has_begun;
+  }
+  while (st == TARN_OK && has_one && n_bytes < BATCH_BYTES &&
+         cli_columns_rows(in->columns) < max_rows) {
+    st = in->format == CLI_INPUT_CSV ? next_record(in, wake_ms, &has_one, &n_bytes, err)
+                                     : next_line(in, wake_ms, &has_one, &n_bytes, err);
+  }
+  if (st == TARN_OK) {
+    st = cli_columns_finish(in->columns, &out->schema, &out->array, err);
+    out->n_rows = out->array.length;
+    out->is_end = in->is_finished;
+  }
+  return st;
+}
+
+static tarn_status open_text(cli_input *in, const char *path, struct ArrowSchema *columns,
+                             size_t n_columns, const char *const *has_default, size_t n_has_default,
+                             const char *kind_name, tarn_error *err) {
+  tarn_status st =
+      cli_columns_create(in->session->env, columns, n_columns, kind_name, &in->columns, err);
+  for (size_t i = 0; i < n_has_default && st == TARN_OK; i++) {
+    cli_column *c = cli_column_find(&in->columns->root, has_default[i], strlen(has_default[i]));
+    if (c != NULL) {
+      c->takes_null = true; /* the table puts its default there */
+    }
+  }
+  if (st == TARN_OK) {
+    in->lines = calloc(BATCH_ROWS, sizeof(*in->lines));
+    in->csv.columns = in->columns;
+    in->csv.null_text = in->session->args->values[OPT_NULL];
+    if (in->on_error == CLI_ON_ERROR_DEAD_LETTER) {
+      in->raw_at = calloc(BATCH_ROWS + 1, sizeof(*in->raw_at));
+    }
+    if (in->lines == NULL || (in->on_error == CLI_ON_ERROR_DEAD_LETTER && in->raw_at == NULL)) {
+      st = cli_no_memory(err);
+    }
+  }
+  if (st == TARN_OK) {
+    in->has_source = true;
+    st = cli_source_open(path, &in->source, err);
+  }
+  return st;
+}
+
+/* ------------------------------------------------------------------ Arrow and Parquet */
+
+static tarn_status stream_failure(cli_input *in, int code, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  const char *why;
+  memset(err, 0, sizeof(*err));
+  if (in->format == CLI_INPUT_FILE) {
+    st = tarn_stream_error(&in->stream, err);
+  }
+  if (st == TARN_OK) {
+    why = in->stream.get_last_error(&in->stream);
+    st = err->status = code == ENOMEM ? TARN_E_NOMEM : TARN_E_CORRUPT;
+    (void)snprintf(err->message, sizeof(err->message), "%s: %s", in->name,
+                   why != NULL && why[0] != '\0' ? why : strerror(code));
+  }
+  return st;
+}
+
+static tarn_status next_array(cli_input *in, int64_t max_rows, cli_batch *out, tarn_error *err) {
+  int code;
+  if (cli_signals_interrupted()) {
+    err->status = TARN_E_CANCELLED;
+    err->os_errno = 0;
+    (void)snprintf(err->message, sizeof(err->message), "interrupted");
+    return TARN_E_CANCELLED;
+  }
+  while (!in->is_finished && in->taken == in->array.length) {
+    in->first_row += in->array.length;
+    if (in->array.release != NULL) {
+      in->array.release(&in->array);
+    }
+    memset(&in->array, 0, sizeof(in->array));
+    in->taken = 0;
+    code = in->stream.get_next(&in->stream, &in->array);
+    if (code != 0) {
+      memset(&in->array, 0, sizeof(in->array));
+      return stream_failure(in, code, err);
+    }
+    in->is_finished = in->array.release == NULL;
+  }
+  out->schema = in->stream_schema;
+  out->array = in->array;
+  out->n_rows = in->is_finished ? 0 : in->array.length - in->taken;
+  out->n_rows = out->n_rows < max_rows ? out->n_rows : max_rows;
+  out->array.offset += in->taken;
+  out->array.length = out->n_rows;
+  out->array.null_count = in->array.null_count == 0 ? 0 : -1;
+  in->taken += out->n_rows;
+  out->is_end = in->is_finished;
+  return TARN_OK;
+}
+
+/* An IPC stream; a file of Arrow's has one behind the eight bytes that it begins with. */
+static tarn_status open_arrow(cli_input *in, const char *path, tarn_error *err) {
+  static const char magic[] = "ARROW1";
+  bool is_stdin = path == NULL || strcmp(path, "-") == 0;
+  FILE *file = is_stdin ? stdin : fopen(path, "rb");
+  struct ArrowIpcInputStream input;
+  char begin[8];
+  int c;
+  if (file == NULL) {
+    err->status = errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO;
+    err->os_errno = errno;
+    (void)snprintf(err->message, sizeof(err->message), "%s: %s", path, strerror(errno));
+    return err->status;
+  }
+  c = getc(file);
+  if (c == magic[0]) {
+    begin[0] = (char)c;
+    if (fread(begin + 1, 1, 7, file) != 7 || memcmp(begin, magic, 6) != 0) {
+      begin[0] = '\0'; /* not Arrow at all: nanoarrow says so about what follows */
+    }
+  } else if (c != EOF) {
+    (void)ungetc(c, file);
+  }
+  if (ArrowIpcInputStreamInitFile(&input, file, is_stdin ? 0 : 1) != NANOARROW_OK) {
+    if (!is_stdin) {
+      (void)fclose(file);
+    }
+    return cli_no_memory(err);
+  }
+  return ArrowIpcArrayStreamReaderInit(&in->stream, &input, NULL) == NANOARROW_OK
+             ? TARN_OK
+             : cli_no_memory(err);
+}
+
+static tarn_status open_stream(cli_input *in, const char *path, tarn_error *err) {
+  tarn_status st;
+  int code;
+  if (in->format == CLI_INPUT_FILE) {
+    if (path == NULL || strcmp(path, "-") == 0) {
+      return cli_usage(err,
+                       "--format parquet: a Parquet file is read from its end: name the file "
+                       "rather than giving it on standard input");
+    }
+    st = tarn_inspect_rows(in->session->env, path, -1, &in->stream, err);
+  } else {
+    st = open_arrow(in, path, err);
+  }
+  if (st != TARN_OK) {
+    return st;
+  }
+  code = in->stream.get_schema(&in->stream, &in->stream_schema);
+  if (code != 0) {
+    memset(&in->stream_schema, 0, sizeof(in->stream_schema));
+    return stream_failure(in, code, err);
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static tarn_status find_input_format(const cli_args *args, const char *path, cli_input_format *out,
+                                     tarn_error *err) {
+  static const struct {
+    const char *name;
+    cli_input_format format;
+  } names[] = {
+      {"jsonl", CLI_INPUT_JSONL},  {"csv", CLI_INPUT_CSV},       {"arrow", CLI_INPUT_ARROW},
+      {"parquet", CLI_INPUT_FILE}, {"ndjson", CLI_INPUT_JSONL},  {"arrows", CLI_INPUT_ARROW},
+      {"ipc", CLI_INPUT_ARROW},    {"feather", CLI_INPUT_ARROW}, {"avro", CLI_INPUT_FILE}};
+  const char *given = args->values[OPT_FORMAT];
+  const char *dot = path != NULL ? strrchr(path, '.') : NULL;
+  const char *name = given != NULL ? given : dot != NULL ? dot + 1 : "jsonl";
+  for (size_t i = 0; i < CLI_COUNT(names); i++) {
+    if (strcmp(name, names[i].name) == 0) {
+      *out = names[i].format;
+      return TARN_OK;
+    }
+  }
+  *out = CLI_INPUT_JSONL;
+  return given == NULL ? TARN_OK
+                       : cli_usage(err,
+                                   "--format %s: rows are read as jsonl (an object a line), csv, "
+                                   "arrow (an IPC stream) or parquet",
+                                   given);
+}
+
+static tarn_status find_policy(cli_input *in, tarn_error *err) {
+  const char *given = in->session->args->values[OPT_ON_ERROR];
+  in->dead_letter_name = in->session->args->values[OPT_DEAD_LETTER];
+  if (given == NULL || strcmp(given, "stop") == 0) {
+    return TARN_OK;
+  }
+  in->on_error = strcmp(given, "skip") == 0 ? CLI_ON_ERROR_SKIP : CLI_ON_ERROR_DEAD_LETTER;
+  if (in->on_error == CLI_ON_ERROR_DEAD_LETTER) {
+    if (in->format > CLI_INPUT_CSV) {
+      return cli_usage(err,
+                       "--on-error dead-letter keeps lines of jsonl and csv; rows of other "
+                       "formats can only be skipped");
+    }
+    in->dead_letter =
+        open(in->dead_letter_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)0666);
+    if (in->dead_letter < 0) {
+      return dead_letter_failure(in, errno, err);
+    }
+  }
+  return TARN_OK;
+}
+
+tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, size_t n_columns,
+                           const char *const *has_default, size_t n_has_default,
+                           const char *kind_name, cli_input **out, tarn_error *err) {
+  const char *path = session->args->n_arguments > 1 ? session->args->arguments[1] : NULL;
+  cli_input *in = *out = calloc(1, sizeof(*in));
+  tarn_status st;
+  if (in == NULL) {
+    columns->release(columns);
+    return cli_no_memory(err);
+  }
+  in->session = session;
+  in->dead_letter = -1;
+  in->name = path != NULL && strcmp(path, "-") != 0 ? path : "standard input";
+  st = find_input_format(session->args, path, &in->format, err);
+  if (st == TARN_OK) {
+    st = find_policy(in, err);
+  }
+  if (st != TARN_OK || in->format > CLI_INPUT_CSV) {
+    columns->release(columns);
+    return st == TARN_OK ? open_stream(in, path, err) : st;
+  }
+  return open_text(in, path, columns, n_columns, has_default, n_has_default, kind_name, err);
+}
+
+void cli_input_close(cli_input *in) {
+  if (in == NULL) {
+    return;
+  }
+  if (in->array.release != NULL) {
+    in->array.release(&in->array);
+  }
+  if (in->stream_schema.release != NULL) {
+    in->stream_schema.release(&in->stream_schema);
+  }
+  if (in->stream.release != NULL) {
+    in->stream.release(&in->stream);
+  }
+  if (in->has_source) {
+    cli_source_close(&in->source);
+  }
+  if (in->dead_letter >= 0) {
+    (void)close(in->dead_letter);
+  }
+  cli_columns_free(in->columns);
+  cli_csv_reset(&in->csv);
+  cli_text_reset(&in->scratch);
+  cli_text_reset(&in->raw);
+  free(in->lines);
+  free(in->raw_at);
+  free(in);
+}
+
+tarn_status cli_input_next(cli_input *in, int64_t max_rows, int64_t wake_ms, cli_batch *out,
+                           tarn_error *err) {
+  memset(out, 0, sizeof(*out));
+  return in->columns != NULL ? next_text(in, max_rows, wake_ms, out, err)
+                             : next_array(in, max_rows, out, err);
+}

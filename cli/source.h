@@ -1,0 +1,51 @@
+/* source.h - text that is read in pieces: a file, or standard input.
+ *
+ * What is not consumed lies in one piece between `at` and `at + n`; the byte behind it is a line
+ * break. One thread at a time.
+ */
+#ifndef CLI_SOURCE_H
+#define CLI_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tarn/error.h"
+
+#define CLI_SOURCE_MAX_RECORD ((size_t)256 << 20) /* of a line or record */
+
+typedef struct cli_source {
+  int fd;
+  const char *name; /* for messages; borrowed */
+  char *data;       /* owned */
+  size_t begin, end, capacity;
+  int64_t line; /* of what is not consumed, counted from 1 */
+  bool is_end;  /* nothing comes behind what there is */
+} cli_source;
+
+/* path: NULL or "-" for standard input; borrowed. out: cli_source_close(), on failure too.
+ * Errors: TARN_E_NOT_FOUND, TARN_E_IO (a folder, no permission), TARN_E_NOMEM. */
+tarn_status cli_source_open(const char *path, cli_source *out, tarn_error *err);
+void cli_source_close(cli_source *source);
+
+static inline const char *cli_source_text(const cli_source *source) {
+  return source->data + source->begin;
+}
+static inline size_t cli_source_left(const cli_source *source) {
+  return source->end - source->begin;
+}
+/* Read more behind what there is, or learn that this is the end.
+ *
+ * wake_ms  by a monotonic clock; 0: wait as long as it takes
+ * is_idle  the time came before anything else did
+ * Errors: TARN_E_IO, TARN_E_LIMIT (a record that is too long), TARN_E_NOMEM, TARN_E_CANCELLED. */
+tarn_status cli_source_fill(cli_source *source, int64_t wake_ms, bool *is_idle, tarn_error *err);
+/* n bytes are done with. */
+void cli_source_consume(cli_source *source, size_t n);
+
+/* Line and column (in characters, from 1) of byte `at` of the text. */
+void cli_source_place(const cli_source *source, size_t at, int64_t *line, int64_t *column);
+
+int64_t cli_now_ms(void); /* monotonic */
+
+#endif

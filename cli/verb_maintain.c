@@ -1,0 +1,241 @@
+/* verb_maintain.c - commits without new rows, expiry, and whether a table is whole. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "change.h"
+
+/* ------------------------------------------------------------------ commits */
+
+typedef tarn_status (*commit_fn)(cli_session *s, tarn_committer *committer,
+                                 tarn_commit_result *result, tarn_error *err);
+
+/* Open the table, ask (what: NULL: do not), commit, tell. */
+static int commit(cli_session *s, const char *what, commit_fn fn) {
+  tarn_commit_result result = {sizeof(result), 0, 0, 0};
+  tarn_committer *committer = NULL;
+  tarn_table *table = NULL;
+  tarn_error err;
+  char json[64];
+  bool is_to_go = true;
+  tarn_status st = cli_session_table(s, NULL, &table, &err);
+  if (st == TARN_OK && what != NULL) {
+    st = cli_change_ask(s, &is_to_go, &err, "%s %s", what, s->args->arguments[0]);
+  }
+  if (st == TARN_OK && is_to_go) {
+    st = cli_committer(s, table, NULL, &committer, &err);
+  }
+  if (st == TARN_OK && is_to_go) {
+    st = fn(s, committer, &result, &err);
+  }
+  tarn_committer_free(committer);
+  tarn_table_free(table);
+  if (st != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  if (is_to_go) {
+    (void)snprintf(json, sizeof(json), "\"snapshot\":%lld", (long long)result.last_snapshot_id);
+    if (result.last_snapshot_id > 0) {
+      cli_change_report(s, json, "snapshot %lld", (long long)result.last_snapshot_id);
+    } else {
+      cli_change_report(s, json, "there was nothing to do");
+    }
+  }
+  return CLI_EXIT_OK;
+}
+
+static tarn_status truncate_table(cli_session *s, tarn_committer *committer,
+                                  tarn_commit_result *result, tarn_error *err) {
+  (void)s;
+  return tarn_committer_truncate(committer, result, err);
+}
+
+int cli_run_truncate(cli_session *s) {
+  return commit(s, "take all rows out of", truncate_table);
+}
+
+static tarn_status compact_manifests(cli_session *s, tarn_committer *committer,
+                                     tarn_commit_result *result, tarn_error *err) {
+  (void)s;
+  return tarn_committer_compact_manifests(committer, result, err);
+}
+
+int cli_run_compact_manifests(cli_session *s) {
+  return commit(s, NULL, compact_manifests);
+}
+
+static tarn_status analyze(cli_session *s, tarn_committer *committer, tarn_commit_result *result,
+                           tarn_error *err) {
+  return tarn_committer_analyze(committer, cli_args_has(s->args, OPT_ALL_COLUMNS), result, err);
+}
+
+int cli_run_analyze(cli_session *s) {
+  return commit(s, NULL, analyze);
+}
+
+/* The partitions of the arguments behind the table. */
+typedef struct partitions {
+  cli_pairs *specs; /* owned */
+  const tarn_option **items;
+  size_t *counts;
+  size_t n;
+} partitions;
+
+static void free_partitions(partitions *p) {
+  for (size_t i = 0; i < p->n && p->specs != NULL; i++) {
+    cli_pairs_reset(&p->specs[i]);
+  }
+  free(p->specs);
+  free((void *)p->items);
+  free(p->counts);
+}
+
+static tarn_status read_partitions(const cli_session *s, partitions *out, tarn_error *err) {
+  size_t n = (size_t)s->args->n_arguments - 1;
+  memset(out, 0, sizeof(*out));
+  out->specs = calloc(n, sizeof(*out->specs));
+  out->items = calloc(n, sizeof(*out->items));
+  out->counts = calloc(n, sizeof(*out->counts));
+  if (out->specs == NULL || out->items == NULL || out->counts == NULL) {
+    return cli_no_memory(err);
+  }
+  for (; out->n < n; out->n++) {
+    cli_pairs *spec = &out->specs[out->n];
+    tarn_status st = cli_pairs_parse("partition", s->args->arguments[out->n + 1], spec, err);
+    if (st != TARN_OK) {
+      cli_pairs_reset(spec);
+      return st;
+    }
+    out->items[out->n] = spec->items;
+    out->counts[out->n] = spec->count;
+  }
+  return TARN_OK;
+}
+
+static tarn_status drop_partitions(cli_session *s, tarn_committer *committer,
+                                   tarn_commit_result *result, tarn_error *err) {
+  partitions p;
+  tarn_status st = read_partitions(s, &p, err);
+  if (st == TARN_OK) {
+    st = tarn_committer_drop_partitions(committer, p.items, p.counts, p.n, result, err);
+  }
+  free_partitions(&p);
+  return st;
+}
+
+int cli_run_drop_partition(cli_session *s) {
+  cli_text what = {0};
+  partitions p;
+  tarn_error err;
+  int code;
+  tarn_status st = read_partitions(s, &p, &err); /* before anybody is asked */
+  free_partitions(&p);
+  if (st != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  cli_text_puts(&what, "drop the partitions");
+  for (int i = 1; i < s->args->n_arguments; i++) {
+    cli_text_printf(&what, " %s", s->args->arguments[i]);
+  }
+  cli_text_puts(&what, " of");
+  cli_text_char(&what, '\0');
+  code = commit(s, what.is_broken ? "drop partitions of" : what.data, drop_partitions);
+  cli_text_reset(&what);
+  return code;
+}
+
+#if CLI_HAS_MARK_DONE
+int cli_run_mark_done(cli_session *s) {
+  tarn_table *table = NULL;
+  partitions p;
+  tarn_error err;
+  tarn_status st = read_partitions(s, &p, &err);
+  if (st == TARN_OK) {
+    st = cli_session_table(s, NULL, &table, &err);
+  }
+  for (size_t i = 0; i < p.n && st == TARN_OK; i++) {
+    st = tarn_partition_mark_done(table, p.items[i], p.counts[i], &err);
+  }
+  if (st == TARN_OK) {
+    cli_change_report(s, NULL, "marked %zu partitions as done", p.n);
+  }
+  tarn_table_free(table);
+  free_partitions(&p);
+  return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
+}
+#endif
+
+/* ------------------------------------------------------------------ expiry */
+
+static tarn_status expire_options(const cli_session *s, tarn_expire_options *o, tarn_error *err) {
+  int64_t retain_max = 0, retain_min = 0;
+  tarn_status st = cli_args_number(s->args, OPT_RETAIN_MAX, 1, INT32_MAX, &retain_max, err);
+  if (st == TARN_OK) {
+    st = cli_args_number(s->args, OPT_RETAIN_MIN, 1, INT32_MAX, &retain_min, err);
+  }
+  if (st == TARN_OK) {
+    st = cli_time(s->args, OPT_OLDER_THAN, &o->older_than_ms, err);
+  }
+  o->retain_max = (int32_t)retain_max;
+  o->retain_min = (int32_t)retain_min;
+  o->dry_run = cli_args_has(s->args, OPT_DRY_RUN);
+  o->cancel = s->cancel;
+  return st;
+}
+
+int cli_run_expire(cli_session *s) {
+  tarn_expire_options o = TARN_EXPIRE_OPTIONS_INIT;
+  tarn_table *table = NULL;
+  int64_t n = 0;
+  bool is_to_go = true;
+  tarn_error err;
+  char json[64];
+  tarn_status st = expire_options(s, &o, &err);
+  if (st == TARN_OK) {
+    st = cli_session_table(s, NULL, &table, &err);
+  }
+  if (st == TARN_OK && !o.dry_run) {
+    st = cli_change_ask(s, &is_to_go, &err, "expire snapshots of %s", s->args->arguments[0]);
+  }
+  if (st == TARN_OK && is_to_go) {
+    st = tarn_table_expire(table, &o, &n, &err);
+  }
+  tarn_table_free(table);
+  if (st != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  (void)snprintf(json, sizeof(json), "\"snapshots\":%lld", (long long)n);
+  cli_change_report(s, json, "%s %lld snapshot%s", o.dry_run ? "would expire" : "expired",
+                    (long long)n, cli_s(n));
+  return CLI_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------ fsck */
+
+#if CLI_HAS_FSCK
+int cli_run_fsck(cli_session *s) {
+  tarn_fsck_options o = TARN_FSCK_OPTIONS_INIT;
+  tarn_table *table = NULL;
+  tarn_string report = {0};
+  int64_t n_faults = 0;
+  tarn_error err;
+  tarn_status st = cli_session_table(s, NULL, &table, &err);
+  int code;
+  o.deep = cli_args_has(s->args, OPT_DEEP);
+  if (st == TARN_OK) {
+    st = tarn_table_fsck(table, &o, &n_faults, &report, &err);
+  }
+  if (st == TARN_OK) {
+    cli_text_add(&s->output.pending, report.data, report.length);
+    if (report.length > 0 && report.data[report.length - 1] != '\n') {
+      cli_text_char(&s->output.pending, '\n');
+    }
+    code = cli_finish(s);
+    code = code == CLI_EXIT_OK && n_faults > 0 ? CLI_EXIT_ERROR : code;
+  } else {
+    code = cli_fail(s, &err);
+  }
+  tarn_string_free(&report);
+  tarn_table_free(table);
+  return code;
+}
+#endif
