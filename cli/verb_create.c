@@ -269,6 +269,25 @@ static tarn_status read_schema(const cli_session *s, cli_text *out, tarn_error *
 
 /* ------------------------------------------------------------------ tables */
 
+/* Every catalog has the database "default": it is made when it is first needed. Rule:
+ * org.apache.paimon.flink.FlinkCatalog (its default database). */
+static tarn_status need_default_database(tarn_catalog *catalog, const char *table,
+                                         tarn_error *err) {
+  static const char prefix[] = "default.";
+  tarn_names tables;
+  tarn_status st;
+  if (strncmp(table, prefix, sizeof(prefix) - 1) != 0) {
+    return TARN_OK;
+  }
+  st = tarn_catalog_list_tables(catalog, "default", &tables, err);
+  if (st != TARN_E_NOT_FOUND) {
+    tarn_names_free(&tables);
+    return st;
+  }
+  st = tarn_database_create(catalog, "default", err);
+  return st == TARN_E_EXISTS ? TARN_OK : st; /* somebody was faster */
+}
+
 int cli_run_create_table(cli_session *s) {
   const char *name = s->args->arguments[0];
   tarn_catalog *catalog;
@@ -278,6 +297,9 @@ int cli_run_create_table(cli_session *s) {
   tarn_status st = read_schema(s, &schema, &err);
   if (st == TARN_OK) {
     st = cli_session_catalog(s, &catalog, &err);
+  }
+  if (st == TARN_OK) {
+    st = need_default_database(catalog, name, &err);
   }
   if (st == TARN_OK) {
     st = tarn_table_create(catalog, name, schema.data, &err);
