@@ -99,38 +99,77 @@ static tarn_status close_largest(tn_write *w, tarn_error *err) {
 
 /* ------------------------------------------------------------------ rows */
 
+/* Rows without numbers: those of bucket-postpone. */
+static tarn_status write_key_values(tn_write *w, tn_open_bucket *b, const tn_batch *batch,
+                                    const int8_t *kinds, tarn_error *err) {
+  size_t n = (size_t)batch->n_rows;
+  tn_batch values;
+  tn_buffer *own_kinds = NULL;
+  tarn_status st = TARN_OK;
+  TN_TRY(tn_batch_init(w->env, w->fields, w->n_fields, &values, err));
+  for (int32_t c = 0; c < w->n_fields && st == TARN_OK; c++) {
+    st = tn_vec_share(w->env, &batch->columns[c], &values.columns[c], err);
+  }
+  values.n_rows = batch->n_rows;
+  if (st == TARN_OK && kinds != NULL) {
+    st = tn_buffer_create(w->env, n, &own_kinds, err);
+  }
+  if (st != TARN_OK) {
+    tn_batch_reset(w->env, &values);
+    return st;
+  }
+  if (own_kinds != NULL) {
+    memcpy(own_kinds->data, kinds, n);
+  }
+  return tn_flush_write(w, b->writer, &values, NULL, own_kinds, err);
+}
+
 static tarn_status write_to_bucket(tn_write *w, tn_open_bucket *b, const tn_batch *batch,
-                                   tarn_error *err) {
+                                   const int8_t *kinds, tarn_error *err) {
   if (b->writer == NULL) {
     TN_TRY(tn_open_data_writer(w, b, false, b->next_sequence, &b->writer, err));
     w->n_writers++;
   }
-  TN_TRY(tn_data_writer_write(b->writer, batch, err));
+  TN_TRY(w->is_key_value ? write_key_values(w, b, batch, kinds, err)
+                         : tn_data_writer_write(b->writer, batch, err));
   b->next_sequence += batch->n_rows;
   return TARN_OK;
 }
 
 /* The rows rows[0 .. n) of a batch. */
 static tarn_status write_some(tn_write *w, tn_open_bucket *b, const tn_batch *batch,
-                              const uint32_t *rows, int64_t n, tarn_error *err) {
+                              const int8_t *kinds, const uint32_t *rows, int64_t n,
+                              tarn_error *err) {
   tn_batch part;
+  int8_t *part_kinds = NULL;
   tarn_status st = TARN_OK;
   if (n == batch->n_rows) {
-    return write_to_bucket(w, b, batch, err);
+    return write_to_bucket(w, b, batch, kinds, err);
   }
   TN_TRY(tn_batch_init(w->env, w->fields, w->n_fields, &part, err));
   for (int32_t c = 0; c < w->n_fields; c++) {
     TN_TRY_TO(done, tn_vec_take(w->env, &batch->columns[c], rows, n, &part.columns[c], err));
   }
   part.n_rows = n;
-  st = write_to_bucket(w, b, &part, err);
+  if (kinds != NULL) {
+    part_kinds = tn_alloc(&w->env->mem, (size_t)n);
+    if (part_kinds == NULL) {
+      st = tn_oom(err);
+      goto done;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      part_kinds[i] = kinds[rows[i]];
+    }
+  }
+  st = write_to_bucket(w, b, &part, part_kinds, err);
 done:
+  tn_free(&w->env->mem, part_kinds);
   tn_batch_reset(w->env, &part);
   return st;
 }
 
-tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const uint32_t *bucket_of,
-                           tarn_error *err) {
+tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const int8_t *kinds,
+                           const uint32_t *bucket_of, tarn_error *err) {
   tn_mem *mem = &w->env->mem;
   size_t n = (size_t)batch->n_rows, n_buckets = w->router.n_buckets;
   uint32_t *order = tn_alloc(mem, n * sizeof(*order));
@@ -153,8 +192,8 @@ tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const uint32_t *b
   }
   for (size_t b = 0; b < n_buckets; b++) { /* at[b] is the end of its rows now */
     if (at[b] > begin) {
-      TN_TRY_TO(done,
-                write_some(w, w->router.buckets[b], batch, order + begin, at[b] - begin, err));
+      TN_TRY_TO(done, write_some(w, w->router.buckets[b], batch, kinds, order + begin,
+                                 at[b] - begin, err));
     }
     begin = at[b];
   }

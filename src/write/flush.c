@@ -254,6 +254,13 @@ static void take_values(tn_vec *vec, tn_buffer *values, int64_t n) {
   vec->values = values->data;
 }
 
+/* KeyValue.UNKNOWN_SEQUENCE for each row. */
+static tarn_status no_sequences(tn_write *w, int64_t n, tn_buffer **out, tarn_error *err) {
+  TN_TRY(tn_buffer_create(w->env, (size_t)n * sizeof(int64_t), out, err));
+  memset((*out)->data, 0xff, (size_t)n * sizeof(int64_t));
+  return TARN_OK;
+}
+
 tarn_status tn_flush_write(tn_write *w, tn_data_writer *writer, tn_batch *values,
                            tn_buffer *sequences, tn_buffer *kinds, tarn_error *err) {
   tn_batch batch = {0};
@@ -262,6 +269,9 @@ tarn_status tn_flush_write(tn_write *w, tn_data_writer *writer, tn_batch *values
   if (!w->is_key_value) {
     st = tn_data_writer_write(writer, values, err);
     goto done;
+  }
+  if (sequences == NULL) {
+    TN_TRY_TO(done, no_sequences(w, n, &sequences, err));
   }
   TN_TRY_TO(done, tn_batch_init(w->env, w->shape_fields, w->n_shape_fields, &batch, err));
   if (kinds == NULL) {
@@ -323,7 +333,7 @@ static tarn_status gather_rows(tn_flush *f, const tn_open_bucket *b, const tn_so
   tarn_status st;
   *sequences = *kinds = NULL;
   TN_TRY(tn_flush_gather(f, rows, n, f->w->fields, NULL, f->w->n_fields, batch, err));
-  st = f->w->is_key_value ? sequences_of(f, b, rows, n, sequences, err) : TARN_OK;
+  st = f->w->sorts ? sequences_of(f, b, rows, n, sequences, err) : TARN_OK;
   if (st == TARN_OK && f->w->is_key_value) {
     st = kinds_of(f, rows, n, kinds, err);
   }

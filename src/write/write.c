@@ -293,7 +293,7 @@ static tarn_status take_rows(tn_write *w, tn_batch *batch, const int8_t *kinds, 
   TN_TRY_TO(done, choose_way(w, bucket_of, batch->n_rows, err));
   w->stats.n_rows += batch->n_rows;
   st = w->buffers ? store_rows(w, batch, kinds, bucket_of, err)
-                  : tn_append_rows(w, batch, bucket_of, err);
+                  : tn_append_rows(w, batch, kinds, bucket_of, err);
 done:
   tn_free(&w->env->mem, bucket_of);
   return st;

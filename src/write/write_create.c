@@ -46,10 +46,6 @@ static tarn_status check_table(const tn_table *table, const tn_table_write_optio
                      "%s: tables whose primary key lacks partition columns cannot be written with "
                      "'bucket' = '-1'",
                      table->full_name);
-    case TN_BUCKETS_POSTPONE:
-      return tn_fail(err, TARN_E_UNSUPPORTED,
-                     "%s: tables with postponed buckets ('bucket' = '-2') cannot be written",
-                     table->full_name);
     case TN_BUCKETS_FIXED:
       if (table->facts.n_bucket_columns == 0) {
         return tn_fail(err, TARN_E_INVALID,
@@ -315,6 +311,58 @@ static tarn_status read_sizes(tn_write *w, tarn_error *err) {
   return TARN_OK;
 }
 
+/* ------------------------------------------------------------------ postponed buckets */
+
+/* The table with options of the files of bucket-postpone: they tell their user and writer, and are
+ * written quickly. Rule: org.apache.paimon.postpone.PostponeBucketFileStoreWrite; spec: compaction,
+ * 16. */
+static tarn_status postpone_table(tn_table *table, const char *user, const char *format,
+                                  tn_arena *arena, tn_table **out, tarn_error *err) {
+  const char *prefix = tn_options_get(&table->options, "data-file.prefix");
+  size_t n = (size_t)table->options.count;
+  tn_option *options = tn_arena_calloc(arena, n + 3, sizeof(*options));
+  char *name = tn_arena_printf(arena, "%s-u-%s-s-0-w-", prefix != NULL ? prefix : "data-", user);
+  int32_t n_more = 0;
+  if (options == NULL || name == NULL) {
+    return tn_oom(err);
+  }
+  if (strchr(user, '/') != NULL) {
+    return tn_fail(err, TARN_E_INVALID, "commit user '%s': file names hold it, so it has no '/'",
+                   user);
+  }
+  for (size_t i = 0; i < n; i++) {
+    options[i] = table->options.items[i];
+  }
+  options[n + (size_t)n_more++] = (tn_option){"data-file.prefix", name};
+  if (format != NULL) {
+    options[n + (size_t)n_more++] = (tn_option){"file.format", format};
+    options[n + (size_t)n_more++] = (tn_option){"metadata.stats-mode", "none"};
+  }
+  return tn_table_create(table->env, table->storage, table->full_name, table->path, table->branch,
+                         table->branch_path, table->schema, options, (int32_t)n + n_more, out, err);
+}
+
+/* Avro, unless it cannot hold the columns. */
+static tarn_status open_postponed(tn_write *w, tarn_error *err) {
+  static const char *const formats[] = {"avro", NULL};
+  tarn_status st = TARN_OK;
+  for (size_t i = 0; i < TN_COUNT(formats); i++) {
+    tn_table *table;
+    TN_TRY(postpone_table(w->table, w->options.user, formats[i], &w->arena, &table, err));
+    st = tn_write_shape_create(table, true, NULL, 0, &w->shape, err);
+    if (st == TARN_OK) {
+      tn_table_release(w->table);
+      w->table = table;
+      return TARN_OK;
+    }
+    tn_table_release(table);
+    if (st != TARN_E_UNSUPPORTED) {
+      return st;
+    }
+  }
+  return st;
+}
+
 /* ------------------------------------------------------------------ all */
 
 static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_error *err) {
@@ -329,8 +377,9 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
   }
   w->next_row_id = o->first_row_id;
   w->is_key_value = facts->has_primary_key;
-  w->sorts = w->is_key_value;
-  w->writes_changelog = w->is_key_value && facts->changelog_producer == TN_CHANGELOG_INPUT;
+  w->is_postponed = facts->bucket_mode == TN_BUCKETS_POSTPONE;
+  w->sorts = w->is_key_value && !w->is_postponed;
+  w->writes_changelog = w->sorts && facts->changelog_producer == TN_CHANGELOG_INPUT;
   TN_TRY(choose_fields(w, o, err));
   TN_TRY(list_not_null(w, err));
   TN_TRY(parse_defaults(w, err));
@@ -346,8 +395,12 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
     TN_TRY(
         place_columns(w, facts->bucket_columns, facts->n_bucket_columns, &w->bucket_columns, err));
   }
-  TN_TRY(tn_write_shape_create(w->table, w->is_key_value, w->options.columns, w->options.n_columns,
-                               &w->shape, err));
+  if (w->is_postponed) {
+    TN_TRY(open_postponed(w, err));
+  } else {
+    TN_TRY(tn_write_shape_create(w->table, w->is_key_value, w->options.columns,
+                                 w->options.n_columns, &w->shape, err));
+  }
   w->shape_fields = tn_write_shape_fields(w->shape, &w->n_shape_fields);
   if (w->sorts) {
     TN_TRY(make_merge(w, err));

@@ -170,7 +170,8 @@ struct tn_write {
   const tn_field *fields;
   int32_t n_fields;
   bool is_key_value;
-  bool sorts; /* rows are sorted and merged before they become files */
+  bool sorts;        /* rows are sorted and merged before they become files */
+  bool is_postponed; /* bucket-postpone: key-value rows as they come, without numbers */
 
   int32_t *not_null; /* columns */
   int32_t n_not_null;
@@ -237,9 +238,9 @@ TN_CHECKED tarn_status tn_close_data_writer(tn_write *w, tn_open_bucket *bucket,
 TN_CHECKED tarn_status tn_flush_all(tn_write *w, tarn_error *err);
 /* Make room in the store: by a spilled run, or by files of the largest buckets (WR4). */
 TN_CHECKED tarn_status tn_make_room(tn_write *w, tarn_error *err);
-/* Rows of append tables straight to files. */
-TN_CHECKED tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const uint32_t *bucket_of,
-                                      tarn_error *err);
+/* Rows of tables that do not sort straight to files. kinds: NULL: all +I. */
+TN_CHECKED tarn_status tn_append_rows(tn_write *w, const tn_batch *batch, const int8_t *kinds,
+                                      const uint32_t *bucket_of, tarn_error *err);
 TN_CHECKED tarn_status tn_close_writers(tn_write *w, tarn_error *err);
 
 /* ------------------------------------------------------------------ a flush */
@@ -265,7 +266,7 @@ typedef struct tn_flush {
 TN_CHECKED tarn_status tn_flush_gather(tn_flush *f, const tn_sort_row *rows, int64_t n,
                                        const tn_field *fields, const int32_t *columns,
                                        int32_t n_columns, tn_batch *out, tarn_error *err);
-/* A batch of the shape: numbers, kinds, values (moved in). */
+/* A batch of the shape: numbers (NULL: rows have none), kinds (NULL: all +I), values (moved in). */
 TN_CHECKED tarn_status tn_flush_write(tn_write *w, tn_data_writer *writer, tn_batch *values,
                                       tn_buffer *sequences, tn_buffer *kinds, tarn_error *err);
 /* Merge the rows [rows, rows + n) of a bucket, and its spilled runs, into its files. */

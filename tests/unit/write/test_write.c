@@ -282,6 +282,38 @@ static void columns__of_rows_that_exist_tell_the_first_row(void **state) {
   wm_end(&m);
 }
 
+static void postpone__rows_wait_as_they_come(void **state) {
+  write_maker m;
+  tn_committable c;
+  const tn_data_file *file;
+  (void)state;
+  wm_begin(&m, "0 k INT NOT NULL|1 p INT NOT NULL|2 v STRING", "p", "k,p", "bucket=-2");
+  wm_write(&m, "3|1|a;1|1|b;-D 3|1|a;7|2|x");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "p=1/b-2[3 rows, -1--1, -1] p=2/b-2[1 rows, -1--1]");
+  assert_int_equal(c.messages[0].total_buckets, -2);
+  file = &c.messages[0].new_files.items[0];
+  assert_memory_equal(file->file_name.data, "data--u-u-s-0-w-", 16);
+  assert_memory_equal(file->file_name.data + file->file_name.len - 7, "-0.avro", 7);
+  assert_true(file->has_value_stats_cols && file->value_stats_cols.count == 0);
+  wm_commit_it(&m, &c);
+  assert_string_equal(wm_rows(&m), ""); /* until a compaction gives them buckets */
+  wm_end(&m);
+}
+
+static void postpone__many_partitions_wait_in_memory_first(void **state) {
+  write_maker m;
+  tn_committable c;
+  (void)state;
+  wm_begin(&m, "0 k INT NOT NULL|1 p INT NOT NULL", "p", "k,p",
+           "bucket=-2;write-max-writers-to-spill=2");
+  wm_write(&m, "3|1;1|2;2|3;3|1;-D 3|1");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c),
+                      "p=1/b-2[3 rows, -1--1, -1] p=2/b-2[1 rows, -1--1] p=3/b-2[1 rows, -1--1]");
+  wm_end(&m);
+}
+
 /* ------------------------------------------------------------------ checks */
 
 static void nulls__are_refused_with_row_and_column(void **state) {
@@ -409,6 +441,8 @@ int main(void) {
       cmocka_unit_test(append__many_partitions_wait_and_lose_nothing),
       cmocka_unit_test(append__refuses_retractions_unless_they_are_ignored),
       cmocka_unit_test(columns__of_rows_that_exist_tell_the_first_row),
+      cmocka_unit_test(postpone__rows_wait_as_they_come),
+      cmocka_unit_test(postpone__many_partitions_wait_in_memory_first),
       cmocka_unit_test(nulls__are_refused_with_row_and_column),
       cmocka_unit_test(rowkind_field__tells_the_kind),
       cmocka_unit_test(tables__that_cannot_be_written_are_refused_by_name),

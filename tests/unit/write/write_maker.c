@@ -183,7 +183,8 @@ static void put_files(const tn_data_files *files, const char *mark, tn_buf *out)
 }
 
 static const char *keep_text(write_maker *m, tn_buf *text) {
-  const char *kept = tn_arena_strndup(&m->tm.arena, (const char *)text->data, text->len);
+  const char *kept = tn_arena_strndup(&m->tm.arena, text->len > 0 ? (const char *)text->data : "",
+                                      text->len);
   assert_non_null(kept);
   tn_buf_reset(text);
   return kept;
@@ -209,7 +210,8 @@ static int by_text(const void *a, const void *b) {
 }
 
 static void sort_rows(tn_buf *text) {
-  char *copy = strndup((const char *)text->data, text->len), *save = NULL;
+  char *copy = text->len > 0 ? strndup((const char *)text->data, text->len) : strdup("");
+  char *save = NULL;
   size_t n = 0, capacity = 16;
   char **rows = malloc(capacity * sizeof(*rows));
   for (char *p = strtok_r(copy, ";", &save); p != NULL; p = strtok_r(NULL, ";", &save)) {
