@@ -218,16 +218,24 @@ tarn_status tn_database_drop(tn_catalog *catalog, const char *name, bool cascade
 
 /* ------------------------------------------------------------------ publishing schemas (D1) */
 
-/* Did a publish happen whose outcome is not known (D3)? Two changers never write the same bytes
- * but for the same change in the same millisecond. */
-static bool is_published(tarn_env *env, tn_storage *storage, const char *path, tn_slice bytes) {
+/* A publish failed and its outcome is not known (D3). Two changers never write the same bytes but
+ * for the same change in the same millisecond. What is there may have a name that is not synced
+ * yet.
+ */
+static tarn_status resolve(tarn_env *env, const tn_place *place, const char *path, tn_slice bytes,
+                           tn_arena *arena, tarn_status st, tarn_error *err) {
+  const char *folder = parent_of(path, arena), *root = parent_of(place->path, arena);
   tn_buf found;
-  bool is_same;
   tn_buf_init(&found, &env->mem, SCHEMA_BYTES);
-  is_same = tn_storage_read_all(storage, path, &found, NULL) == TARN_OK &&
-            tn_slice_equal(tn_buf_slice(&found), bytes);
+  if (folder != NULL && root != NULL &&
+      tn_storage_read_all(place->storage, path, &found, NULL) == TARN_OK &&
+      tn_slice_equal(tn_buf_slice(&found), bytes) &&
+      tn_storage_sync_folders(place->storage, folder, root, NULL) == TARN_OK) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
   tn_buf_reset(&found);
-  return is_same;
+  return st;
 }
 
 /* EXISTS: somebody was first. */
@@ -247,10 +255,8 @@ static tarn_status publish(const tn_place *place, const tn_schema *schema, tarn_
   }
   TN_TRY_TO(done, tn_schema_encode(schema, &bytes, err));
   st = tn_storage_publish(place->storage, path, tn_buf_slice(&bytes), err);
-  if (st != TARN_OK && st != TARN_E_EXISTS &&
-      is_published(env, place->storage, path, tn_buf_slice(&bytes))) {
-    tn_error_reset(err);
-    st = TARN_OK;
+  if (st != TARN_OK && st != TARN_E_EXISTS) {
+    st = resolve(env, place, path, tn_buf_slice(&bytes), &arena, st, err);
   }
 done:
   tn_buf_reset(&bytes);

@@ -432,43 +432,62 @@ static bool names_of(const work *w, const char *key, const char **names, const c
   return true;
 }
 
-/* Java takes these out and puts them in again on every rename, whether they name the column or not,
- * which shows in their order. */
-static bool takes_out(const char *key) {
-  return ends_with(key, GROUP_SUFFIX) || ends_with(key, ".nested-key");
+/* Options that name columns in their keys, in the order in which Java puts them in anew, which
+ * shows in their order afterwards. The last two are taken out and put in again whether they name
+ * the column or not. Java knows no others and refuses to rename a column that has any. */
+static const char *const column_suffixes[] = {
+    ".aggregate-function", ".ignore-retract", ".distinct", ".list-agg-delimiter", NULL,
+    GROUP_SUFFIX,          ".nested-key",
+};
+#define OTHER_SUFFIXES 4u
+#define TAKEN_OUT 5u /* and those behind it */
+
+static size_t suffix_place(const char *key) {
+  for (size_t i = 0; i < TN_COUNT(column_suffixes); i++) {
+    if (column_suffixes[i] != NULL && ends_with(key, column_suffixes[i])) {
+      return i;
+    }
+  }
+  return OTHER_SUFFIXES;
 }
 
-/* Options whose keys name columns, and sequence groups, whose values do, too. Java knows four
- * suffixes besides groups and nested keys and refuses to rename a column that has others. */
+static tarn_status rename_in_key(work *w, const tn_option *item, const char *from, const char *to) {
+  const char *names, *suffix, *renamed, *key, *value = item->value;
+  if (!names_of(w, item->key, &names, &suffix)) {
+    return TARN_OK;
+  }
+  renamed = names != NULL ? rename_in_list(w, names, from, to) : NULL;
+  if (renamed != NULL && ends_with(item->key, GROUP_SUFFIX)) {
+    value = rename_in_list(w, value, from, to);
+  }
+  if (renamed == NULL || value == NULL) {
+    return tn_oom(w->err);
+  }
+  key = renamed == names ? item->key : tn_arena_printf(w->arena, FIELDS "%s%s", renamed, suffix);
+  if (key == NULL) {
+    return tn_oom(w->err);
+  }
+  if (key != item->key || suffix_place(key) >= TAKEN_OUT) {
+    (void)tn_java_map_remove(&w->options, item->key);
+  }
+  return tn_java_map_put(&w->options, key, value, w->err);
+}
+
 static tarn_status rename_in_keys(work *w, const char *from, const char *to) {
   size_t n = w->options.count;
   tn_option *items;
   TN_TRY(tn_java_map_sort(&w->options, w->err));
   items = tn_arena_memdup(w->arena, w->options.items, n * sizeof(*items));
-  if (n > 0 && items == NULL) {
+  if (items == NULL) {
     return tn_oom(w->err);
   }
-  for (size_t i = 0; i < n; i++) {
-    const char *names, *suffix, *renamed, *key, *value = items[i].value;
-    if (!names_of(w, items[i].key, &names, &suffix)) {
-      continue;
+  for (size_t turn = 0; turn <= TAKEN_OUT; turn++) {
+    for (size_t i = 0; i < n; i++) {
+      size_t own = suffix_place(items[i].key);
+      if ((own < TAKEN_OUT ? own : TAKEN_OUT) == turn) {
+        TN_TRY(rename_in_key(w, &items[i], from, to));
+      }
     }
-    renamed = names != NULL ? rename_in_list(w, names, from, to) : NULL;
-    if (renamed != NULL && ends_with(items[i].key, GROUP_SUFFIX)) {
-      value = rename_in_list(w, value, from, to);
-    }
-    if (renamed == NULL || value == NULL) {
-      return tn_oom(w->err);
-    }
-    key =
-        renamed == names ? items[i].key : tn_arena_printf(w->arena, FIELDS "%s%s", renamed, suffix);
-    if (key == NULL) {
-      return tn_oom(w->err);
-    }
-    if (key != items[i].key || takes_out(key)) {
-      (void)tn_java_map_remove(&w->options, items[i].key);
-    }
-    TN_TRY(tn_java_map_put(&w->options, key, value, w->err));
   }
   return TARN_OK;
 }
@@ -485,15 +504,12 @@ static tarn_status rename_nested(work *w, const tn_schema_change *change) {
   return rename_in_keys(w, "", ""); /* for the order alone */
 }
 
-static tarn_status rename_key(const work *w, const char **keys, int32_t n, const char *from,
-                              const char *to) {
-  (void)w;
+static void rename_key(const char **keys, int32_t n, const char *from, const char *to) {
   for (int32_t i = 0; i < n; i++) {
     if (strcmp(keys[i], from) == 0) {
       keys[i] = to;
     }
   }
-  return TARN_OK;
 }
 
 static tarn_status rename_column(work *w, const tn_schema_change *change) {
@@ -518,7 +534,7 @@ static tarn_status rename_column(work *w, const tn_schema_change *change) {
   if (change->n_path > 1) {
     return rename_nested(w, change);
   }
-  TN_TRY(rename_key(w, w->schema->primary_keys, w->schema->n_primary_keys, from, change->text));
+  rename_key(w->schema->primary_keys, w->schema->n_primary_keys, from, change->text);
   TN_TRY(rename_in_option(w, "bucket-key", from, change->text));
   TN_TRY(rename_in_option(w, "sequence.field", from, change->text));
   return rename_in_keys(w, from, change->text);
