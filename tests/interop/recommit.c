@@ -8,7 +8,7 @@
  * commit (row ids) is taken from the messages before. Then both snapshots, and what their delta
  * lists say of manifests, must be equal but for names and sizes. --merge: manifests are merged at
  * every commit. Exit status: 0, 1 with a line that tells the difference, 3: such a history cannot
- * be followed (expired snapshots).
+ * be followed (expired snapshots, manifests in other formats).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ typedef struct recommit {
 
 static void fail(const recommit *r, int64_t id, const char *what) {
   printf("snapshot %" PRId64 ": %s: %s\n", id, what, r->err.message);
-  exit(1);
+  exit(r->err.status == TARN_E_UNSUPPORTED ? 3 : 1);
 }
 
 #define CHECK(id, call)      \
@@ -191,13 +191,16 @@ static tn_commit_message *add(messages *m, tn_slice partition, int32_t bucket) {
   return &m->items[m->count++];
 }
 
-/* What the commit had assigned is taken away. */
-static void forget_assigned(const recommit *r, const tn_snapshot *s, tn_manifest_entry *e) {
-  if (!r->table->facts.row_tracking || e->kind != TN_FILE_ADD || e->file.has_write_cols ||
+/* What the commit had assigned is taken away: ids behind those of the snapshot before. */
+static void forget_assigned(const recommit *r, const tn_snapshot *s, const tn_snapshot *before,
+                            tn_manifest_entry *e) {
+  if (!r->table->facts.row_tracking || e->kind != TN_FILE_ADD ||
       e->file.source != TN_SOURCE_APPEND || s->commit_kind == TN_COMMIT_COMPACT) {
     return;
   }
-  e->file.has_first_row_id = false;
+  if (e->file.has_first_row_id && e->file.first_row_id >= before->next_row_id) {
+    e->file.has_first_row_id = false;
+  }
   if (e->file.min_sequence == s->id) {
     e->file.min_sequence = e->file.max_sequence = 0;
   }
@@ -219,7 +222,7 @@ static messages make_messages(recommit *r, const tn_snapshot *s, const tn_snapsh
                               ? (is_compaction ? &to->compact_changelog : &to->changelog_files)
                           : is_compaction ? (is_add ? &to->compact_after : &to->compact_before)
                                           : (is_add ? &to->new_files : &to->deleted_files);
-    forget_assigned(r, s, e);
+    forget_assigned(r, s, before, e);
     to->has_total_buckets = true;
     to->total_buckets = e->total_buckets;
     list->items = &e->file;
