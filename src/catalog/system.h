@@ -65,7 +65,8 @@ typedef struct tn_system_read tn_system_read;
 /* Errors: those of planning and of reading. */
 TN_CHECKED tarn_status tn_system_read_create(const tn_system_request *request, tn_system_read **out,
                                              tarn_error *err);
-/* The next batch, flat; n_rows == 0: the end. After a failure every call fails alike. */
+/* The next batch, flat; n_rows == 0: the end. After a failure out is empty, and every call fails
+ * alike. */
 TN_CHECKED tarn_status tn_system_read_next(tn_system_read *read, tn_batch *out, tarn_error *err);
 void tn_system_read_free(tn_system_read *read); /* accepts NULL */
 

@@ -359,19 +359,24 @@ static tarn_status give(tn_system_read *r, tn_batch *out, tarn_error *err) {
   const uint32_t *rows = r->pick.rows + r->given;
   int32_t first = r->q.with_row_kind ? 1 : 0;
   int64_t n = r->pick.n - r->given;
+  tarn_status st = TARN_OK;
   n = n > r->q.batch_rows ? r->q.batch_rows : n;
   TN_TRY(tn_batch_init(r->env, r->out_fields, r->n_out, out, err));
   if (first > 0) {
-    TN_TRY(tn_system_all_inserts(r->env, n, &out->columns[0], err));
+    TN_TRY_TO(fail, tn_system_all_inserts(r->env, n, &out->columns[0], err));
   }
   for (int32_t i = 0; i < r->q.n_fields; i++) {
     int32_t at = tn_fields_find_id(system->fields, system->n_fields, r->q.fields[i].id);
-    TN_TRY(tn_vec_take(r->env, &r->piece.columns[at], rows, n, &out->columns[first + i], err));
+    TN_TRY_TO(fail,
+              tn_vec_take(r->env, &r->piece.columns[at], rows, n, &out->columns[first + i], err));
   }
   out->n_rows = n;
   r->given += n;
   r->rows_left -= r->rows_left >= 0 ? n : 0;
   return TARN_OK;
+fail:
+  tn_batch_reset(r->env, out);
+  return st;
 }
 
 tarn_status tn_system_read_next(tn_system_read *r, tn_batch *out, tarn_error *err) {

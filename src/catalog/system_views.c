@@ -608,6 +608,9 @@ static tarn_status give(tn_view_read *v, tn_batch *all, const tn_vec *kinds, tn_
   out->n_rows = pick.n;
   v->rows_left -= v->rows_left >= 0 ? pick.n : 0;
 done:
+  if (st != TARN_OK) {
+    tn_batch_reset(v->env, out);
+  }
   tn_free(&v->env->mem, pick.rows);
   return st;
 }

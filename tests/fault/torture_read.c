@@ -23,7 +23,11 @@ typedef struct read_case {
   const char *table;
   const char *where; /* or NULL */
   int threads;
+  const char *keys[2]; /* table options, up to the first NULL */
+  const char *values[2];
 } read_case;
+
+#define INDEXED "i = -20 OR s = 's5' OR i > 48"
 
 static const read_case CASES[] = {
     {"append, Parquet", "append-unaware", "default.t", NULL, 1},
@@ -38,6 +42,32 @@ static const read_case CASES[] = {
     {"first-row", "first-row", "default.t", NULL, 1},
     {"sequence field", "sequence-field", "default.one", NULL, 1},
     {"nested", "nested-parquet", "default.append", NULL, 1},
+    {"aggregation", "aggregation-all", "default.t", NULL, 1},
+    {"aggregation, sketches", "aggregation-sketches", "default.sk", NULL, 1},
+    {"partial update", "partial-update-sequence-group", "default.t", NULL, 1},
+    {"BLOB", "blob", "default.t", NULL, 1},
+    {"data evolution", "data-evolution", "default.t$row_tracking", NULL, 1},
+    {"VARIANT", "variant", "default.t", NULL, 1},
+    {"VECTOR", "vector", "default.own", NULL, 1},
+    {"bitmap index", "index-bitmap", "default.file", INDEXED, 1},
+    {"BSI index", "index-bsi", "default.file", INDEXED, 1},
+    {"bloom filter index", "index-bloom", "default.file", INDEXED, 1},
+    {"range bitmap index", "index-range-bitmap", "default.inline", INDEXED, 1},
+    {"manifests in Parquet", "manifest-formats", "default.parquet_zstd", NULL, 1},
+    {"incremental, diff", "incremental", "default.p", NULL, 1,
+     .keys = {"incremental-between", "incremental-between-scan-mode"}, .values = {"1,4", "diff"}},
+    {"incremental, audit log", "incremental", "default.g$audit_log", NULL, 1,
+     .keys = {"incremental-between"}, .values = {"1,5"}},
+    {"$audit_log, filtered", "incremental", "default.g$audit_log", "rowkind = '+I' AND id > 1", 1},
+    {"$binlog", "system-tables", "default.t$binlog", NULL, 1},
+    {"$files", "system-tables", "default.t$files", NULL, 1},
+    {"$manifests", "system-tables", "default.t$manifests", NULL, 1},
+    {"$tags", "system-tables", "default.t$tags", NULL, 1},
+    {"$partitions", "system-tables", "default.t$partitions", "file_count > 0", 1},
+    {"$statistics", "statistics", "default.t$statistics", NULL, 1},
+    {"sys.tables", "system-tables", "sys.tables", NULL, 1},
+    {"sys.all_table_options", "system-tables", "sys.all_table_options", NULL, 1},
+    {"fallback branch", "fallback-branch", "default.t", NULL, 1},
 };
 
 /* Open, plan and read everything; *n_rows counts what came. */
@@ -57,11 +87,16 @@ static tarn_status read_all(const read_case *c, const char *golden, const tarn_a
   options.threads = c->threads;
   tarn_scan_options scan_options = TARN_SCAN_OPTIONS_INIT;
   *n_rows = 0;
+  tarn_option table_options[2];
+  size_t n_options = 0;
+  for (; n_options < 2 && c->keys[n_options] != NULL; n_options++) {
+    table_options[n_options] = (tarn_option){c->keys[n_options], c->values[n_options]};
+  }
 
   tarn_status status;
   if ((status = tarn_env_create(&options, &env, error)) ||
       (status = tarn_catalog_open(env, warehouse, &catalog, error)) ||
-      (status = tarn_table_open(env, catalog, c->table, NULL, 0, &table, error)) ||
+      (status = tarn_table_open(env, catalog, c->table, table_options, n_options, &table, error)) ||
       (c->where != NULL && (status = tarn_predicate_parse(table, c->where, &where, NULL, error)))) {
     goto done;
   }
