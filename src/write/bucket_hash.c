@@ -14,11 +14,6 @@
 #define MAX_FAST_BYTES 512
 #define SEED 42u
 
-static inline int32_t bucket_of_hash(int32_t hash, int32_t n_buckets) {
-  int32_t rest = hash % n_buckets;
-  return rest < 0 ? -rest : rest;
-}
-
 /* ------------------------------------------------------------------ one number */
 
 static inline uint32_t rotate(uint32_t v, int by) {
@@ -41,19 +36,19 @@ static inline int32_t hash_one(uint64_t slot) {
   return (int32_t)(h ^ h >> 16);
 }
 
-static bool hash_numbers(const tn_vec *vec, int64_t n, int32_t n_buckets, int32_t *numbers) {
+static bool hash_numbers(const tn_vec *vec, int64_t n, int32_t *hashes) {
   if (vec->encoding != TN_VEC_FLAT || vec->null_count > 0) {
     return false;
   }
   if (vec->layout == TN_LAYOUT_I32) {
     for (int64_t i = 0; i < n; i++) {
-      numbers[i] = bucket_of_hash(hash_one(((const uint32_t *)vec->values)[i]), n_buckets);
+      hashes[i] = hash_one(((const uint32_t *)vec->values)[i]);
     }
     return true;
   }
   if (vec->layout == TN_LAYOUT_I64 && vec->type->root == TN_BIGINT) {
     for (int64_t i = 0; i < n; i++) {
-      numbers[i] = bucket_of_hash(hash_one(((const uint64_t *)vec->values)[i]), n_buckets);
+      hashes[i] = hash_one(((const uint64_t *)vec->values)[i]);
     }
     return true;
   }
@@ -126,50 +121,72 @@ static size_t put_row(const tn_vec *const *vecs, int32_t n, int64_t i, uint8_t *
 
 /* ------------------------------------------------------------------ any row */
 
-static tarn_status bucket_of_row(const tn_write *w, const tn_batch *batch, int64_t i, tn_buf *buf,
-                                 const tn_type *const *types, int32_t *out, tarn_error *err) {
-  const tn_table_facts *facts = &w->table->facts;
+/* The key of row i by the machinery of BinaryRow. */
+static tarn_status encode_row(const tn_batch *batch, const int32_t *columns, int32_t n, int64_t i,
+                              tn_buf *buf, tarn_error *err) {
   tn_binary_row_writer writer;
-  tn_binary_row row;
   buf->len = 0;
-  TN_TRY(tn_binary_row_begin(&writer, buf, w->n_bucket_columns, err));
-  for (int32_t c = 0; c < w->n_bucket_columns; c++) {
-    TN_TRY(tn_binary_row_set_vec(&writer, c, &batch->columns[w->bucket_columns[c]], i, err));
+  TN_TRY(tn_binary_row_begin(&writer, buf, n, err));
+  for (int32_t c = 0; c < n; c++) {
+    TN_TRY(tn_binary_row_set_vec(&writer, c, &batch->columns[columns[c]], i, err));
   }
-  TN_TRY(tn_binary_row_view(tn_buf_slice(buf), w->n_bucket_columns, "bucket key", &row, err));
-  return tn_bucket_of((tn_bucket_function)facts->bucket_function, &row, types, facts->bucket, out,
-                      err);
+  return TARN_OK;
 }
 
-/* Rows that the fast way leaves. */
-static tarn_status hash_rows(const tn_write *w, const tn_batch *batch, int32_t *numbers,
-                             tarn_error *err) {
+tarn_status tn_key_hashes(tarn_env *env, const tn_batch *batch, const int32_t *columns, int32_t n,
+                          int32_t *hashes, tarn_error *err) {
   const tn_vec *vecs[MAX_FAST_COLUMNS];
-  int32_t n = w->n_bucket_columns, n_buckets = w->table->facts.bucket;
-  bool is_fast = n <= MAX_FAST_COLUMNS && w->table->facts.bucket_function == TN_BUCKET_DEFAULT;
-  const tn_type **types = tn_alloc(&w->env->mem, (size_t)n * sizeof(*types));
+  bool is_fast = n <= MAX_FAST_COLUMNS;
   uint8_t row[MAX_FAST_BYTES] = {0};
   tarn_status st = TARN_OK;
   tn_buf buf;
-  tn_buf_init(&buf, &w->env->mem, (size_t)INT32_MAX);
-  if (types == NULL) {
-    return tn_oom(err);
+  if (n == 1 && hash_numbers(&batch->columns[columns[0]], batch->n_rows, hashes)) {
+    return TARN_OK;
   }
-  for (int32_t c = 0; c < n; c++) {
-    const tn_vec *vec = &batch->columns[w->bucket_columns[c]];
-    types[c] = &w->fields[w->bucket_columns[c]].type;
-    is_fast = is_fast && vec->null_count == 0 && is_slot_type(types[c]) &&
-              (vec->encoding == TN_VEC_FLAT || vec->layout == TN_LAYOUT_BYTES);
-    vecs[c < MAX_FAST_COLUMNS ? c : 0] = vec;
+  for (int32_t c = 0; c < n && is_fast; c++) {
+    vecs[c] = &batch->columns[columns[c]];
+    is_fast = vecs[c]->null_count == 0 && is_slot_type(vecs[c]->type) &&
+              (vecs[c]->encoding == TN_VEC_FLAT || vecs[c]->layout == TN_LAYOUT_BYTES);
   }
+  tn_buf_init(&buf, &env->mem, (size_t)INT32_MAX);
   for (int64_t i = 0; i < batch->n_rows && st == TARN_OK; i++) {
     size_t len = is_fast ? put_row(vecs, n, i, row) : 0;
     if (len > 0) {
-      numbers[i] = bucket_of_hash(tn_binary_row_hash(tn_slice_of(row, len)), n_buckets);
+      hashes[i] = tn_binary_row_hash(tn_slice_of(row, len));
     } else {
-      st = bucket_of_row(w, batch, i, &buf, types, &numbers[i], err);
+      st = encode_row(batch, columns, n, i, &buf, err);
+      hashes[i] = st == TARN_OK ? tn_binary_row_hash(tn_buf_slice(&buf)) : 0;
     }
   }
+  tn_buf_reset(&buf);
+  return st;
+}
+
+/* ------------------------------------------------------------------ buckets */
+
+/* Of the functions mod and hive. */
+static tarn_status call_function(const tn_write *w, const tn_batch *batch, int32_t *numbers,
+                                 tarn_error *err) {
+  const tn_table_facts *facts = &w->table->facts;
+  int32_t n = w->n_bucket_columns;
+  const tn_type **types = tn_alloc(&w->env->mem, (size_t)n * sizeof(*types));
+  tn_binary_row row;
+  tarn_status st = TARN_OK;
+  tn_buf buf;
+  if (types == NULL) {
+    return tn_oom(err);
+  }
+  tn_buf_init(&buf, &w->env->mem, (size_t)INT32_MAX);
+  for (int32_t c = 0; c < n; c++) {
+    types[c] = &w->fields[w->bucket_columns[c]].type;
+  }
+  for (int64_t i = 0; i < batch->n_rows; i++) {
+    TN_TRY_TO(done, encode_row(batch, w->bucket_columns, n, i, &buf, err));
+    TN_TRY_TO(done, tn_binary_row_view(tn_buf_slice(&buf), n, "bucket key", &row, err));
+    TN_TRY_TO(done, tn_bucket_of((tn_bucket_function)facts->bucket_function, &row, types,
+                                 facts->bucket, &numbers[i], err));
+  }
+done:
   tn_buf_reset(&buf);
   tn_free(&w->env->mem, (void *)types);
   return st;
@@ -179,15 +196,19 @@ tarn_status tn_bucket_numbers(const tn_write *w, const tn_batch *batch, int32_t 
                               tarn_error *err) {
   const tn_table_facts *facts = &w->table->facts;
   if (facts->bucket_mode != TN_BUCKETS_FIXED || facts->bucket == 1) {
-    int32_t only = facts->bucket_mode == TN_BUCKETS_POSTPONE ? -2 : 0;
+    int32_t only = w->is_postponed ? TN_POSTPONE_BUCKET : 0;
     for (int64_t i = 0; i < batch->n_rows; i++) {
       numbers[i] = only;
     }
     return TARN_OK;
   }
-  if (w->n_bucket_columns == 1 && facts->bucket_function == TN_BUCKET_DEFAULT &&
-      hash_numbers(&batch->columns[w->bucket_columns[0]], batch->n_rows, facts->bucket, numbers)) {
-    return TARN_OK;
+  if (facts->bucket_function != TN_BUCKET_DEFAULT) {
+    return call_function(w, batch, numbers, err);
   }
-  return hash_rows(w, batch, numbers, err);
+  TN_TRY(tn_key_hashes(w->env, batch, w->bucket_columns, w->n_bucket_columns, numbers, err));
+  for (int64_t i = 0; i < batch->n_rows; i++) {
+    int32_t rest = numbers[i] % facts->bucket;
+    numbers[i] = rest < 0 ? -rest : rest;
+  }
+  return TARN_OK;
 }

@@ -236,7 +236,6 @@ tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of, ta
     st = tn_oom(err);
     goto done;
   }
-  TN_TRY_TO(done, tn_bucket_numbers(w, batch, buckets, err));
   if (w->n_partition_columns > 0) {
     partitions = tn_alloc(mem, n * sizeof(*partitions));
     if (partitions == NULL) {
@@ -248,6 +247,9 @@ tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of, ta
     uint32_t only;
     TN_TRY_TO(done, partition_number(w, tn_binary_row_empty(), &only, err));
   }
+  TN_TRY_TO(done, w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC
+                      ? tn_assign_buckets(w, batch, partitions, buckets, err)
+                      : tn_bucket_numbers(w, batch, buckets, err));
   TN_TRY_TO(done, number_rows(w, batch, partitions, buckets, bucket_of, err));
   if (w->router.n_buckets > n_before) {
     st = tn_restore(w, w->router.buckets + n_before, w->router.n_buckets - n_before, err);

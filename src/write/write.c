@@ -338,12 +338,29 @@ static tarn_status copy_files(tn_arena *arena, const tn_file_list *from, tn_data
   return TARN_OK;
 }
 
+/* Index files of buckets with new keys; messages[i] is that of owners[i]. */
+static tarn_status put_indexes(tn_write *w, tn_arena *arena, tn_commit_message *messages,
+                               const tn_open_bucket **owners, int32_t n, tarn_error *err) {
+  for (int32_t i = 0; i < n; i++) {
+    tarn_status st = tn_assign_write(w, owners[i], arena, &messages[i].new_indexes, err);
+    if (st != TARN_OK) {
+      for (int32_t k = 0; k < i; k++) {
+        tn_assign_remove(w, &messages[k].new_indexes);
+      }
+      return st;
+    }
+  }
+  tn_assign_settle(w);
+  return TARN_OK;
+}
+
 static tarn_status put_messages(tn_write *w, tn_arena *arena, tn_commit_message **messages,
                                 int32_t *n_messages, tarn_error *err) {
   const tn_router *r = &w->router;
   int32_t n = 0;
   tn_commit_message *all = tn_arena_calloc(arena, r->n_buckets, sizeof(*all));
-  if (all == NULL) {
+  const tn_open_bucket **owners = tn_arena_calloc(arena, r->n_buckets, sizeof(*owners));
+  if (all == NULL || owners == NULL) {
     return tn_oom(err);
   }
   for (size_t i = 0; i < r->n_buckets; i++) {
@@ -360,8 +377,9 @@ static tarn_status put_messages(tn_write *w, tn_arena *arena, tn_commit_message 
     }
     TN_TRY(copy_files(arena, &b->files, &m->new_files, err));
     TN_TRY(copy_files(arena, &b->changelog_files, &m->changelog_files, err));
-    n++;
+    owners[n++] = b;
   }
+  TN_TRY(put_indexes(w, arena, all, owners, n, err));
   *messages = all;
   *n_messages = n;
   return TARN_OK;
@@ -409,6 +427,7 @@ static void remove_files(tn_write *w) {
 
 static void forget_buckets(tn_write *w) {
   remove_files(w);
+  tn_assign_reset(w);
   tn_router_reset(&w->router, w->env);
   w->n_writers = 0;
   tn_arena_reset(&w->files_arena);

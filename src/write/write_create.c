@@ -35,12 +35,6 @@ static tarn_status check_options(const tn_table *table, tarn_error *err) {
 static tarn_status check_table(const tn_table *table, const tn_table_write_options *o,
                                tarn_error *err) {
   switch (table->facts.bucket_mode) {
-    case TN_BUCKETS_DYNAMIC:
-      return tn_fail(
-          err, TARN_E_UNSUPPORTED,
-          "%s: tables with dynamic buckets ('bucket' = '-1' with a primary key) cannot be "
-          "written",
-          table->full_name);
     case TN_BUCKETS_CROSS:
       return tn_fail(err, TARN_E_UNSUPPORTED,
                      "%s: tables whose primary key lacks partition columns cannot be written with "
@@ -368,6 +362,7 @@ static tarn_status open_postponed(tn_write *w, tarn_error *err) {
 static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_error *err) {
   const tn_schema *schema = w->table->schema;
   const tn_table_facts *facts = &w->table->facts;
+  int64_t max_buckets;
   w->options = *o;
   w->options.user = tn_arena_strdup(&w->arena, o->user != NULL ? o->user : "");
   w->options.spill_folder =
@@ -387,6 +382,12 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
   w->ignores_retracts = facts->ignore_delete;
   TN_TRY(
       tn_options_bool(&w->table->options, "ignore-update-before", &w->ignores_update_before, err));
+  TN_TRY(tn_options_int(&w->table->options, "dynamic-bucket.target-row-num",
+                        &w->assigner.target_rows, NULL, err));
+  TN_TRY(tn_options_int(&w->table->options, "dynamic-bucket.max-buckets", &max_buckets, NULL, err));
+  w->assigner.max_buckets = max_buckets < 1       ? -1
+                            : max_buckets > 32767 ? 32767
+                                                  : (int32_t)max_buckets;
   w->n_partition_columns = schema->n_partition_keys;
   TN_TRY(place_columns(w, schema->partition_columns, schema->n_partition_keys,
                        &w->partition_columns, err));

@@ -3,6 +3,7 @@
  *   write.c        the door: checks, defaults, row kinds; life of a writer
  *   bucket_hash.c  the bucket of every row of a batch
  *   router.c       partitions and buckets that are open, and which row goes where
+ *   assign.c       buckets of tables that make them as keys come
  *   restore.c      what the latest snapshot knows of buckets that are opened
  *   presort.c      rows of a batch in the order of their keys, for speed
  *   row_store.c    rows that wait, of all buckets
@@ -53,6 +54,32 @@ typedef struct tn_router {
   tn_open_bucket **buckets;
   size_t n_buckets, capacity;
 } tn_router;
+
+/* ------------------------------------------------------------------ dynamic buckets */
+
+/* Which keys of a partition are in which bucket, by the hashes of the keys. */
+typedef struct tn_hash_slot {
+  int32_t hash;
+  int32_t bucket; /* + 1; 0: free */
+} tn_hash_slot;
+
+typedef struct tn_key_index {
+  tn_hash_slot *slots;
+  size_t n_slots, n_hashes; /* n_slots: a power of two */
+  int64_t *counts;          /* hashes of each bucket; -1: there is no such bucket */
+  bool *is_changed;         /* buckets with hashes that no index file has */
+  int32_t n_buckets;        /* of both arrays */
+  int32_t n_used;           /* buckets that are */
+  int32_t first_open;       /* all before it are full, or not there */
+} tn_key_index;
+
+typedef struct tn_assigner {
+  tn_key_index **items; /* by the partition's number; NULL: not known yet */
+  size_t n_items;
+  int64_t target_rows;
+  int32_t max_buckets;      /* -1: none is set */
+  tn_data_file_names names; /* of index files */
+} tn_assigner;
 
 /* ------------------------------------------------------------------ rows that wait */
 
@@ -197,6 +224,7 @@ struct tn_write {
   int32_t *partition_columns; /* likewise */
   int32_t n_partition_columns;
   tn_router router;
+  tn_assigner assigner;
   tn_row_store store;
   tn_spill *spill;      /* NULL: none */
   int64_t buffer_bytes; /* the most that rows in the store may take */
@@ -216,6 +244,21 @@ struct tn_write {
 /* numbers[0 .. n): the bucket of each row. */
 TN_CHECKED tarn_status tn_bucket_numbers(const tn_write *w, const tn_batch *batch, int32_t *numbers,
                                          tarn_error *err);
+/* hashes[0 .. n_rows): of the columns as a BinaryRow. */
+TN_CHECKED tarn_status tn_key_hashes(tarn_env *env, const tn_batch *batch, const int32_t *columns,
+                                     int32_t n, int32_t *hashes, tarn_error *err);
+/* Dynamic buckets: the bucket of each row, a new one if need be. partitions: the number of each
+ * row's; NULL: all are in number 0. */
+TN_CHECKED tarn_status tn_assign_buckets(tn_write *w, const tn_batch *batch,
+                                         const uint32_t *partitions, int32_t *numbers,
+                                         tarn_error *err);
+/* Write the index file of a bucket that has new keys; *out stays zero when it has none. */
+TN_CHECKED tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket, tn_arena *arena,
+                                       tn_index_files *out, tarn_error *err);
+/* All index files that were written are the caller's: no bucket has changes. */
+void tn_assign_settle(tn_write *w);
+void tn_assign_remove(tn_write *w, const tn_index_files *files);
+void tn_assign_reset(tn_write *w);
 void tn_router_init(tn_router *router, tn_mem *mem);
 void tn_router_reset(tn_router *router, tarn_env *env);
 /* bucket_of[i] = the number of the open bucket of row i, which is opened if need be. */

@@ -314,6 +314,97 @@ static void postpone__many_partitions_wait_in_memory_first(void **state) {
   wm_end(&m);
 }
 
+/* ------------------------------------------------------------------ dynamic buckets */
+
+/* The hashes in the index file of message i, as hexadecimal bytes in any order; "" without one. */
+static const char *index_bytes(write_maker *m, const tn_committable *c, int32_t i) {
+  const tn_commit_message *message = &c->messages[i];
+  tn_buf bytes, text;
+  const char *path;
+  if (message->new_indexes.n == 0) {
+    return "";
+  }
+  path = tn_arena_printf(&m->tm.arena, "/t/index/%.*s",
+                         TN_SLICE_ARG(message->new_indexes.items[0].file_name));
+  tn_buf_init(&bytes, &m->tm.env->mem, 1 << 20);
+  tn_buf_init(&text, &m->tm.env->mem, 1 << 20);
+  OK(tn_storage_read_all(m->table->storage, path, &bytes, err));
+  assert_int_equal(bytes.len, message->new_indexes.items[0].file_size);
+  assert_int_equal(bytes.len, 4 * message->new_indexes.items[0].row_count);
+  for (size_t k = 0; k < bytes.len; k++) {
+    OK(tn_buf_printf(&text, err, "%02x%s", bytes.data[k], k % 4 == 3 ? " " : ""));
+  }
+  path = tn_arena_strndup(&m->tm.arena, (const char *)text.data, text.len);
+  tn_buf_reset(&bytes);
+  tn_buf_reset(&text);
+  return path;
+}
+
+static void dynamic__keys_fill_bucket_after_bucket_and_stay(void **state) {
+  write_maker m;
+  tn_committable c;
+  (void)state;
+  wm_begin(&m, kv, "", "k", "bucket=-1;dynamic-bucket.target-row-num=2");
+  wm_write(&m, "1|a;2|b;3|c;4|d;5|e;1|f");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "b0[2 rows, 1-2] b1[2 rows, 0-1] b2[1 rows, 0-0]");
+  assert_int_equal(c.messages[0].total_buckets, -1);
+  assert_int_equal(strlen(index_bytes(&m, &c, 0)), 18);
+  assert_int_equal(strlen(index_bytes(&m, &c, 2)), 9);
+  wm_commit_it(&m, &c);
+  wm_open(&m); /* knows them from the index files */
+  wm_write(&m, "3|x;6|g;1|y");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "b1[1 rows, 2-2] b2[1 rows, 1-1] b0[1 rows, 3-3]");
+  assert_string_equal(index_bytes(&m, &c, 0), "");
+  assert_int_equal(strlen(index_bytes(&m, &c, 1)), 18); /* both keys of it */
+  wm_commit_it(&m, &c);
+  wm_write(&m, "7|h"); /* this one goes on */
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "b3[1 rows, 0-0]");
+  wm_commit_it(&m, &c);
+  assert_string_equal(wm_rows(&m), "1|y;2|b;3|x;4|d;5|e;6|g;7|h");
+  m.options.ignores_previous = true;
+  wm_open(&m);
+  wm_write(&m, "7|h");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "b0[1 rows, 0-0]");
+  wm_end(&m);
+}
+
+static void dynamic__index_files_have_the_hashes_that_java_has(void **state) {
+  write_maker m;
+  tn_committable c;
+  const char *bytes;
+  (void)state;
+  wm_begin(&m, "0 k STRING NOT NULL|1 p INT NOT NULL", "p", "k,p", "bucket=-1");
+  wm_write(&m, "a|1;abcdefghi|1;a|2");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "p=1/b0[2 rows, 0-1] p=2/b0[1 rows, 0-0]");
+  bytes = index_bytes(&m, &c, 0);
+  assert_contains(bytes, "3839545e"); /* 943281246 */
+  assert_contains(bytes, "3514b8aa"); /* 890550442 */
+  assert_string_equal(index_bytes(&m, &c, 1), "3839545e ");
+  wm_end(&m);
+}
+
+static void dynamic__full_buckets_take_more_when_there_may_be_no_others(void **state) {
+  write_maker m;
+  tn_committable c;
+  (void)state;
+  wm_begin(&m, kv, "", "k",
+           "bucket=-1;dynamic-bucket.target-row-num=1;dynamic-bucket.max-buckets=2");
+  wm_write(&m, "1|a;2|b;3|c;4|d;5|e;6|f;7|g");
+  c = wm_prepare(&m);
+  assert_int_equal(c.n_messages, 2);
+  wm_commit_it(&m, &c);
+  wm_open(&m);
+  wm_write(&m, "7|x;1|y");
+  wm_commit(&m);
+  assert_string_equal(wm_rows(&m), "1|y;2|b;3|c;4|d;5|e;6|f;7|x");
+  wm_end(&m);
+}
+
 /* ------------------------------------------------------------------ checks */
 
 static void nulls__are_refused_with_row_and_column(void **state) {
@@ -348,7 +439,6 @@ static void tables__that_cannot_be_written_are_refused_by_name(void **state) {
     const char *keys, *partitions, *options, *text;
     tarn_status status;
   } cases[] = {
-      {"k", "", "bucket=-1", "dynamic buckets", TARN_E_UNSUPPORTED},
       {"k", "p", "bucket=-1", "lacks partition columns", TARN_E_UNSUPPORTED},
       {"", "", "bucket=2", "bucket-key", TARN_E_INVALID},
       {"k", "", "bucket=1;num-levels=1", "Number of levels must be at least 2.", TARN_E_INVALID},
@@ -443,6 +533,9 @@ int main(void) {
       cmocka_unit_test(columns__of_rows_that_exist_tell_the_first_row),
       cmocka_unit_test(postpone__rows_wait_as_they_come),
       cmocka_unit_test(postpone__many_partitions_wait_in_memory_first),
+      cmocka_unit_test(dynamic__keys_fill_bucket_after_bucket_and_stay),
+      cmocka_unit_test(dynamic__index_files_have_the_hashes_that_java_has),
+      cmocka_unit_test(dynamic__full_buckets_take_more_when_there_may_be_no_others),
       cmocka_unit_test(nulls__are_refused_with_row_and_column),
       cmocka_unit_test(rowkind_field__tells_the_kind),
       cmocka_unit_test(tables__that_cannot_be_written_are_refused_by_name),

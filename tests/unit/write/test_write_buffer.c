@@ -412,7 +412,9 @@ static const failing failing_cases[] = {{"", "bucket=-1", NULL},
                                         {"k", "bucket=2", NULL},
                                         {"k", "bucket=1;write-buffer-size=1 b", NULL},
                                         {"k", "bucket=1;changelog-producer=input", NULL},
-                                        {"k", "bucket=1;merge-engine=partial-update", NULL}};
+                                        {"k", "bucket=1;merge-engine=partial-update", NULL},
+                                        {"k", "bucket=-1", NULL},
+                                        {"k", "bucket=-2", NULL}};
 
 static void write__failing_storage_leaves_no_file(void **state) {
   (void)state;

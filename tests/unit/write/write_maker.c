@@ -183,8 +183,8 @@ static void put_files(const tn_data_files *files, const char *mark, tn_buf *out)
 }
 
 static const char *keep_text(write_maker *m, tn_buf *text) {
-  const char *kept = tn_arena_strndup(&m->tm.arena, text->len > 0 ? (const char *)text->data : "",
-                                      text->len);
+  const char *kept =
+      tn_arena_strndup(&m->tm.arena, text->len > 0 ? (const char *)text->data : "", text->len);
   assert_non_null(kept);
   tn_buf_reset(text);
   return kept;
