@@ -63,6 +63,10 @@ tarn_status tn_job_begin(tn_commit_job *job, tn_table *table, const tn_commit_op
     return tn_fail(err, TARN_E_INVALID, "%s: a commit needs a user", table->full_name);
   }
   TN_TRY(read_settings(&table->options, &job->settings, err));
+  if (tn_options_get(&table->options, "commit.callbacks") != NULL) {
+    tn_log(table->env, TARN_LOG_WARN, "event=commit_callbacks_not_called table=%s",
+           table->full_name);
+  }
   return tn_env_uuid(table->env, job->uuid, err);
 }
 
