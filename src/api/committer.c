@@ -2,6 +2,9 @@
 #include "api/write_handles.h"
 
 #include "base/ascii.h"
+#include "maintain/consumers.h"
+#include "maintain/expire.h"
+#include "maintain/tags.h"
 #include "model/partition.h"
 #include "model/statistics.h"
 
@@ -112,6 +115,72 @@ static tarn_status begin_call(tarn_committer *c, int64_t identifier, const tarn_
   return TARN_OK;
 }
 
+/* ------------------------------------------------------------------ after a commit */
+
+static tarn_status expire_snapshots(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  const tn_expire_request request = {.cancel = cancel};
+  return tn_expire_snapshots(table, &request, NULL, err);
+}
+
+static tarn_status expire_changelogs(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  const tn_expire_request request = {.cancel = cancel};
+  return tn_expire_changelogs(table, &request, NULL, err);
+}
+
+static tarn_status make_tags(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  (void)cancel;
+  return tn_tags_create_automatic(table, err);
+}
+
+static tarn_status make_batch_tag(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  (void)cancel;
+  return tn_tags_create_batch(table, err);
+}
+
+static tarn_status expire_tags(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  (void)cancel;
+  return tn_tags_expire(table, NULL, err);
+}
+
+static tarn_status expire_consumers(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
+  (void)cancel;
+  return tn_consumers_expire(table, NULL, err);
+}
+
+/* What the table's options ask for once there is a new snapshot. The commit has succeeded, whatever
+ * comes of it: failures go to the log, and the next commit tries again. Rule: org.apache.paimon.
+ * table.sink.TableCommitImpl.maintain; spec: commit, 8. */
+static void maintain(const commit_call *call) {
+  static const struct {
+    const char *name;
+    bool is_for_batches;
+    tarn_status (*run)(tn_table *table, const tarn_cancel *cancel, tarn_error *err);
+  } steps[] = {{"tag_creation", false, make_tags},
+               {"batch_tag_creation", true, make_batch_tag},
+               {"tag_expiration", false, expire_tags},
+               {"consumer_expiration", false, expire_consumers},
+               {"snapshot_expiration", false, expire_snapshots},
+               {"changelog_expiration", false, expire_changelogs}};
+  tn_table *table = call->c->written;
+  bool is_write_only = false;
+  tarn_error why = {0};
+  if (call->result.last_id == 0 || call->c->skips_maintenance ||
+      table->facts.bucket_mode == TN_BUCKETS_POSTPONE ||
+      tn_options_bool(&table->options, "write-only", &is_write_only, &why) != TARN_OK ||
+      is_write_only) {
+    return;
+  }
+  for (size_t i = 0; i < TN_COUNT(steps); i++) {
+    if (steps[i].is_for_batches && call->all.identifier != TARN_BATCH_COMMIT) {
+      continue;
+    }
+    if (steps[i].run(table, call->c->cancel, &why) != TARN_OK) {
+      tn_log(table->env, TARN_LOG_WARN, "event=%s_failed table=%s cause=\"%s\"", steps[i].name,
+             table->full_name, why.message);
+    }
+  }
+}
+
 static tarn_status end_call(commit_call *call, tarn_status st, tarn_commit_result *result) {
   if (result != NULL) {
     tarn_commit_result all = {.struct_size = result->struct_size,
@@ -124,6 +193,14 @@ static tarn_status end_call(commit_call *call, tarn_status st, tarn_commit_resul
   return st;
 }
 
+/* The end of a call that makes rows visible. */
+static tarn_status end_commit(commit_call *call, tarn_status st, tarn_commit_result *result) {
+  if (st == TARN_OK) {
+    maintain(call);
+  }
+  return end_call(call, st, result);
+}
+
 /* ------------------------------------------------------------------ appends */
 
 tarn_status tarn_committer_commit(tarn_committer *committer, int64_t identifier,
@@ -134,7 +211,7 @@ tarn_status tarn_committer_commit(tarn_committer *committer, int64_t identifier,
   if (st == TARN_OK) {
     st = tn_commit_append(committer->written, &call.options, &call.all, &call.result, err);
   }
-  return end_call(&call, st, result);
+  return end_commit(&call, st, result);
 }
 
 static tarn_status recover(commit_call *call, tarn_error *err) {
@@ -156,7 +233,7 @@ tarn_status tarn_committer_recover(tarn_committer *committer, int64_t identifier
                                    tarn_error *err) {
   commit_call call;
   tarn_status st = begin_call(committer, identifier, messages, request, &call, err);
-  return end_call(&call, st == TARN_OK ? recover(&call, err) : st, result);
+  return end_commit(&call, st == TARN_OK ? recover(&call, err) : st, result);
 }
 
 tarn_status tarn_committer_abort(tarn_committer *committer, const tarn_messages *messages,
@@ -229,7 +306,7 @@ tarn_status tarn_committer_overwrite(tarn_committer *committer, int64_t identifi
   is_dynamic = is_dynamic && n == 0 && table->schema->n_partition_keys > 0;
   st = tn_commit_overwrite(table, &call.options, &call.all, filter, is_dynamic, &call.result, err);
 done:
-  return end_call(&call, st, result);
+  return end_commit(&call, st, result);
 }
 
 tarn_status tarn_committer_truncate(tarn_committer *committer, tarn_commit_result *result,
