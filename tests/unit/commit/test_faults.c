@@ -253,13 +253,120 @@ static void commit__that_is_done_survives_the_loss_of_power(void **state) {
 
 /* ------------------------------------------------------------------ memory */
 
+/* A table and two appends, then what may fail. */
 typedef struct torture {
-  const scenario *s;
-  tn_schema *schema;
+  const char *schema; /* what follows the fields */
+  tn_manifest_entry (*entry)(table_maker *tm, const char *name, int32_t number);
+  tarn_status (*commit)(table_maker *tm, tn_table *table, tn_commit_result *result,
+                        tarn_error *err);
 } torture;
 
-/* Everything that is made before the commit is made without failing, by another environment. */
+static tn_manifest_entry plain_entry(table_maker *tm, const char *name, int32_t number) {
+  (void)tm;
+  return tm_entry(name, number);
+}
+
+/* Of partition `number`, keys 10 * number and on. */
+static tn_manifest_entry keyed_entry(table_maker *tm, const char *name, int32_t number) {
+  tn_manifest_entry e = tm_entry_keyed(tm, name, 0, 10 * number, 10 * number + 5);
+  e.partition = tm_entry_in(tm, number, name, 1).partition;
+  return e;
+}
+
+static tarn_status overwrite_keyed(table_maker *tm, tn_table *table, tn_commit_result *result,
+                                   tarn_error *err) {
+  tn_commit_options options = cm_user("u");
+  tn_committable c = cm_begin(IDENTIFIER);
+  cm_file(tm, &c, CM_NEW, keyed_entry(tm, "c", 1));
+  cm_file(tm, &c, CM_NEW, keyed_entry(tm, "d", 3));
+  return tn_commit_overwrite(table, &options, &c, NULL, true, result, err);
+}
+
+static tarn_status overwrite_filtered(table_maker *tm, tn_table *table, tn_commit_result *result,
+                                      tarn_error *err) {
+  tn_commit_options options = cm_user("u");
+  tn_committable c = cm_begin(IDENTIFIER);
+  tn_datum one = {.v.i64 = 1};
+  const tn_pred *filter = tn_pred_leaf(&tm->arena, TN_PRED_EQ, &table->schema->fields[0], &one, 1);
+  cm_file(tm, &c, CM_NEW, keyed_entry(tm, "c", 1));
+  return tn_commit_overwrite(table, &options, &c, filter, false, result, err);
+}
+
+static tarn_status compact_keyed(table_maker *tm, tn_table *table, tn_commit_result *result,
+                                 tarn_error *err) {
+  tn_committable c = cm_begin(IDENTIFIER);
+  tn_manifest_entry after = keyed_entry(tm, "c", 1);
+  after.file.level = 5;
+  cm_file(tm, &c, CM_BEFORE, keyed_entry(tm, "a", 1));
+  cm_file(tm, &c, CM_AFTER, after);
+  cm_file(tm, &c, CM_COMPACT_CHANGELOG, keyed_entry(tm, "log", 1));
+  return run_append(table, &c, result, err);
+}
+
+static tarn_status delete_rows(table_maker *tm, tn_table *table, tn_commit_result *result,
+                               tarn_error *err) {
+  tn_committable c = cm_begin(IDENTIFIER);
+  cm_index(tm, &c, CM_NEW, cm_index_entry(tm, "DELETION_VECTORS", "dv", "a"));
+  TN_TRY(run_append(table, &c, result, err));
+  c = cm_begin(IDENTIFIER + 1);
+  cm_index(tm, &c, CM_DELETED, cm_index_entry(tm, "DELETION_VECTORS", "dv", "a"));
+  cm_index(tm, &c, CM_NEW, cm_index_entry(tm, "DELETION_VECTORS", "dv2", "a,b"));
+  return run_append(table, &c, result, err);
+}
+
+static tarn_status update_columns(table_maker *tm, tn_table *table, tn_commit_result *result,
+                                  tarn_error *err) {
+  tn_commit_options options = cm_user("u");
+  tn_committable c = cm_begin(IDENTIFIER);
+  tn_manifest_entry e = tm_entry("c", 1);
+  options.checks_row_ids = true;
+  options.row_ids_since = 1;
+  e.file.has_first_row_id = true;
+  cm_file(tm, &c, CM_NEW, e);
+  return tn_commit_append(table, &options, &c, result, err);
+}
+
+static tarn_status compact_manifests(table_maker *tm, tn_table *table, tn_commit_result *result,
+                                     tarn_error *err) {
+  tn_commit_options options = cm_user("u");
+  (void)tm;
+  return tn_commit_compact_manifests(table, &options, result, err);
+}
+
+static tarn_status analyze(table_maker *tm, tn_table *table, tn_commit_result *result,
+                           tarn_error *err) {
+  tn_commit_options options = cm_user("u");
+  tn_committable c = cm_begin(IDENTIFIER);
+  TN_TRY(tn_commit_analyze(table, &options,
+                           tn_slice_text("{\"snapshotId\":2,\"schemaId\":0,\"colStats\":{}}"), 2,
+                           result, err));
+  cm_file(tm, &c, CM_NEW, tm_entry("c", 1));
+  return run_append(table, &c, result, err);
+}
+
+#define PLAIN "\"partitionKeys\":[],\"primaryKeys\":[],\"options\":{\"bucket\":\"-1\""
+#define KEYED \
+  "\"partitionKeys\":[\"p\"],\"primaryKeys\":[\"p\",\"k\"],\"options\":{\"bucket\":\"1\""
+
+static const torture tortures[] = {
+    {PLAIN ",\"manifest.merge-min-count\":\"2\"}", plain_entry, commit_append},
+    {PLAIN ",\"manifest.full-compaction-threshold-size\":\"1 b\"}", plain_entry, commit_both},
+    {PLAIN "}", plain_entry, commit_overwrite},
+    {PLAIN "}", plain_entry, compact_manifests},
+    {PLAIN "}", plain_entry, analyze},
+    {PLAIN ",\"deletion-vectors.enabled\":\"true\"}", plain_entry, delete_rows},
+    {PLAIN ",\"row-tracking.enabled\":\"true\",\"data-evolution.enabled\":\"true\"}", plain_entry,
+     update_columns},
+    {PLAIN ",\"commit.discard-duplicate-files\":\"true\"}", plain_entry, commit_append},
+    {KEYED "}", keyed_entry, overwrite_keyed},
+    {KEYED ",\"manifest.full-compaction-threshold-size\":\"1 b\"}", keyed_entry,
+     overwrite_filtered},
+    {KEYED "}", keyed_entry, compact_keyed},
+};
+
+/* Messages are made without failing, by another environment. */
 static tarn_status commit_once(void *ctx, tarn_env *env, tarn_error *err) {
+  static const char *const names[] = {"a", "b"};
   const torture *t = ctx;
   tn_storage *storage = NULL;
   tn_table *table = NULL;
@@ -267,29 +374,24 @@ static tarn_status commit_once(void *ctx, tarn_env *env, tarn_error *err) {
   tn_commit_result result;
   tarn_status st;
   table_maker outside;
+  char json[1000];
   tm_begin(&outside, 1);
+  snprintf(json, sizeof(json),
+           "{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"p\",\"type\":\"INT NOT "
+           "NULL\"},{\"id\":1,\"name\":\"k\",\"type\":\"INT NOT NULL\"}],\"highestFieldId\":1,"
+           "%s,\"timeMillis\":1}",
+           t->schema);
   TN_TRY_TO(done, tn_storage_memory(env, &storage, err));
-  TN_TRY_TO(done, tn_schema_decode(
-                      env,
-                      tn_slice_text("{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\","
-                                    "\"type\":\"INT\"}],\"highestFieldId\":0,\"partitionKeys\":[],"
-                                    "\"primaryKeys\":[],\"options\":{\"bucket\":\"-1\","
-                                    "\"manifest.merge-min-count\":\"2\"},\"timeMillis\":1}"),
-                      "schema", &schema, err));
-  TN_TRY_TO(done, tn_storage_memory_put(
-                      storage, "/t/schema/schema-0",
-                      tn_slice_text("{\"version\":3,\"id\":0,\"fields\":[{\"id\":0,\"name\":\"a\","
-                                    "\"type\":\"INT\"}],\"highestFieldId\":0,\"partitionKeys\":[],"
-                                    "\"primaryKeys\":[],\"options\":{},\"timeMillis\":1}"),
-                      err));
+  TN_TRY_TO(done, tn_schema_decode(env, tn_slice_text(json), "schema", &schema, err));
+  TN_TRY_TO(done, tn_storage_memory_put(storage, "/t/schema/schema-0", tn_slice_text(json), err));
   TN_TRY_TO(done, tn_table_create(env, storage, "db.t", "/t", "main", "/t", schema, NULL, 0, &table,
                                   err));
   for (int i = 0; i < 2; i++) {
     tn_committable c = cm_begin(i);
-    cm_file(&outside, &c, CM_NEW, tm_entry(i == 0 ? "a" : "b", i + 1));
+    cm_file(&outside, &c, CM_NEW, t->entry(&outside, names[i], i + 1));
     TN_TRY_TO(done, run_append(table, &c, &result, err));
   }
-  TN_TRY_TO(done, t->s->commit(&outside, table, &result, err));
+  TN_TRY_TO(done, t->commit(&outside, table, &result, err));
 done:
   tn_table_release(table);
   tn_schema_release(schema);
@@ -300,8 +402,8 @@ done:
 
 static void commit__survives_each_failing_allocation(void **state) {
   (void)state;
-  for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
-    torture t = {&scenarios[i], NULL};
+  for (size_t i = 0; i < sizeof(tortures) / sizeof(*tortures); i++) {
+    torture t = tortures[i];
     assert_true(tn_torture(commit_once, &t, TARN_OK) > 100);
   }
 }
