@@ -118,11 +118,8 @@ static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, c
     args->values[OPT_DEAD_LETTER] = in->argv[in->at++];
   }
   if (o->kind == CLI_VALUE_CHOICE && !is_among(o->choices, value)) {
-    return is_among(o->choices_to_come, value)
-               ? cli_usage(err, "--%s %s is not in this release; expected one of: %s", o->name,
-                           value, o->choices)
-               : cli_usage(err, "--%s: unknown value '%s'; expected one of: %s", o->name, value,
-                           o->choices);
+    return cli_usage(err, "--%s: unknown value '%s'; expected one of: %s", o->name, value,
+                     o->choices);
   }
   return o->kind == CLI_VALUE_TABLE_OPTION ? take_table_option(args, value, err) : TARN_OK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "as_of.h"
+#include "json.h"
 
 /* ------------------------------------------------------------------ asking and telling */
 
@@ -197,9 +198,50 @@ tarn_status cli_committer(cli_session *s, tarn_table *table, const char *user, t
   return tarn_committer_create(table, &o, out, err);
 }
 
-void cli_abort(const cli_session *s, tarn_committer *committer, const tarn_messages *messages) {
+int64_t cli_latest_snapshot(tarn_table *table) {
+  tarn_string facts;
+  cli_json json;
+  int64_t id = -1;
+  if (tarn_table_describe(table, &facts, NULL) != TARN_OK) {
+    return -1;
+  }
+  if (cli_json_parse(facts.data, facts.length, &json)) {
+    id = cli_json_int(&json, 0, "latest_snapshot");
+    cli_json_reset(&json);
+  }
+  tarn_string_free(&facts);
+  return id;
+}
+
+/* Statuses that leave no doubt: nothing of the commit is visible, now or later. */
+static bool is_sure(tarn_status status) {
+  switch (status) {
+    case TARN_E_CONFLICT:
+    case TARN_E_TIMEOUT:
+    case TARN_E_INVALID:
+    case TARN_E_NOT_FOUND:
+    case TARN_E_UNSUPPORTED:
+    case TARN_E_STATE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void cli_clean_up(const cli_session *s, tarn_table *table, tarn_status status,
+                  int64_t latest_before, tarn_committer *committer, const tarn_messages *messages) {
   tarn_error err;
-  if (tarn_committer_abort(committer, messages, &err) != TARN_OK) {
+  if (tarn_messages_count(messages) == 0) {
+    return;
+  }
+  if (!is_sure(status) && (latest_before < 0 || cli_latest_snapshot(table) != latest_before)) {
+    if (status == TARN_OK) {
+      return; /* it was committed before; somebody else committed meanwhile */
+    }
+    cli_report_note(&s->report,
+                    "whether the rows were committed is not known, so their files stay: the same "
+                    "call again, with the same --commit-user and --commit-id, settles it");
+  } else if (tarn_committer_abort(committer, messages, &err) != TARN_OK) {
     cli_report_note(&s->report, "files that were not committed are left behind: %.300s",
                     err.message);
   }

@@ -51,8 +51,12 @@ tarn_status cli_signed(const cli_args *args, cli_option_id id, int64_t *out, tar
 tarn_status cli_committer(cli_session *session, tarn_table *table, const char *user,
                           tarn_committer **out, tarn_error *err);
 
-/* Delete the files of messages that will not be committed; what stays is told. */
-void cli_abort(const cli_session *session, tarn_committer *committer,
-               const tarn_messages *messages);
+/* The id of the latest snapshot; 0: none, negative: it is not known. */
+int64_t cli_latest_snapshot(tarn_table *table);
+/* After a commit that ended with a status and made no snapshot: delete the files of its messages,
+ * if it is sure that no snapshot has them, as the status says so or the latest snapshot is still
+ * the one of before. What stays is told. */
+void cli_clean_up(const cli_session *session, tarn_table *table, tarn_status status,
+                  int64_t latest_before, tarn_committer *committer, const tarn_messages *messages);
 
 #endif

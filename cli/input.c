@@ -505,10 +505,11 @@ static tarn_status find_input_format(const cli_args *args, const char *path, cli
 static tarn_status find_policy(cli_input *in, tarn_error *err) {
   const char *given = in->session->args->values[OPT_ON_ERROR];
   in->dead_letter_name = in->session->args->values[OPT_DEAD_LETTER];
-  if (given == NULL || strcmp(given, "stop") == 0) {
-    return TARN_OK;
+  if (in->dead_letter_name != NULL) {
+    in->on_error = CLI_ON_ERROR_DEAD_LETTER;
+  } else if (given != NULL && strcmp(given, "skip") == 0) {
+    in->on_error = CLI_ON_ERROR_SKIP;
   }
-  in->on_error = strcmp(given, "skip") == 0 ? CLI_ON_ERROR_SKIP : CLI_ON_ERROR_DEAD_LETTER;
   if (in->on_error == CLI_ON_ERROR_DEAD_LETTER) {
     if (in->format > CLI_INPUT_CSV) {
       return cli_usage(err,

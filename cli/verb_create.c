@@ -37,7 +37,9 @@ int cli_run_create_database(cli_session *s) {
   cli_json json;
   tarn_status st;
   if (properties != NULL) {
-    if (!cli_json_parse(properties, strlen(properties), &json)) {
+    if (!cli_json_parse(properties, strlen(properties), &json) ||
+        json.nodes[0].kind != CLI_JSON_OBJECT) {
+      cli_json_reset(&json);
       (void)cli_usage(&err, "--properties '%.200s': expected a JSON object", properties);
       return cli_fail(s, &err);
     }

@@ -256,6 +256,14 @@ static tarn_status parse_set(edit_job *job, tarn_error *err) {
   }
 }
 
+/* Can values of one column stand in the other? */
+static bool is_convertible(const char *from, const char *to) {
+  static const char integers[] = "csil"; /* 8, 16, 32 and 64 bits */
+  const char *narrow = from[1] == '\0' ? strchr(integers, from[0]) : NULL;
+  const char *wide = to[1] == '\0' ? strchr(integers, to[0]) : NULL;
+  return strcmp(from, to) == 0 || (narrow != NULL && wide != NULL && narrow <= wide);
+}
+
 static tarn_status find_column(const edit_job *job, const char *name, int64_t *out,
                                tarn_error *err) {
   cli_nearest nearest;
@@ -305,8 +313,8 @@ static tarn_status bind_set(edit_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && a->is_column) {
       st = find_column(job, a->value, &a->source, err);
-      if (st == TARN_OK && strcmp(job->schema.children[a->target]->format,
-                                  job->schema.children[a->source]->format) != 0) {
+      if (st == TARN_OK && !is_convertible(job->schema.children[a->source]->format,
+                                           job->schema.children[a->target]->format)) {
         st = cli_usage(err, "--set %s=%s: the columns have different types", a->column, a->value);
       }
     } else if (st == TARN_OK) {
@@ -396,26 +404,40 @@ static tarn_status write_kind(edit_job *job, const struct ArrowSchema *schema,
   return st;
 }
 
-/* The batch with the new values. */
+/* The batch with the new values. What comes from another column keeps that one's type. */
 static tarn_status write_updated(edit_job *job, const struct ArrowArray *array, tarn_error *err) {
   size_t n = (size_t)array->n_children;
+  struct ArrowSchema schema = job->schema;
   struct ArrowArray updated = *array, literals;
-  struct ArrowArray **children = calloc(n + 1, sizeof(*children));
-  tarn_status st = children != NULL ? TARN_OK : cli_no_memory(err);
+  struct ArrowArray **arrays = calloc(n + 1, sizeof(*arrays));
+  struct ArrowSchema **schemas = calloc(n + 1, sizeof(*schemas));
+  struct ArrowSchema *renamed = calloc(job->n_assignments, sizeof(*renamed));
+  tarn_status st =
+      arrays != NULL && schemas != NULL && renamed != NULL ? TARN_OK : cli_no_memory(err);
   if (st == TARN_OK && job->literals != NULL) {
     st = fill_literals(job, array->offset + array->length, &literals, err);
   }
   if (st == TARN_OK) {
-    memcpy(children, array->children, n * sizeof(*children));
+    memcpy(arrays, array->children, n * sizeof(*arrays));
+    memcpy(schemas, schema.children, n * sizeof(*schemas));
     for (size_t i = 0; i < job->n_assignments; i++) {
       const assignment *a = &job->assignments[i];
-      children[a->target] =
-          a->is_column ? array->children[a->source] : literals.children[a->literal];
+      if (a->is_column) {
+        renamed[i] = *schema.children[a->source];
+        renamed[i].name = schema.children[a->target]->name;
+        schemas[a->target] = &renamed[i];
+        arrays[a->target] = array->children[a->source];
+      } else {
+        arrays[a->target] = literals.children[a->literal];
+      }
     }
-    updated.children = children;
-    st = write_kind(job, &job->schema, &updated, KIND_UPDATE_AFTER, err);
+    updated.children = arrays;
+    schema.children = schemas;
+    st = write_kind(job, &schema, &updated, KIND_UPDATE_AFTER, err);
   }
-  free(children);
+  free(arrays);
+  free(schemas);
+  free(renamed);
   return st;
 }
 
@@ -476,10 +498,11 @@ static tarn_status commit_rows(edit_job *job, int64_t id, tarn_commit_result *re
   if (st == TARN_OK && cli_args_has(job->session->args, OPT_DRY_RUN)) {
     st = tarn_committer_abort(job->committer, messages, err);
   } else if (st == TARN_OK) {
+    int64_t latest = cli_latest_snapshot(job->scan.table);
     st = has_id ? tarn_committer_recover(job->committer, id, messages, NULL, result, err)
                 : tarn_committer_commit(job->committer, id, messages, NULL, result, err);
-    if (st == TARN_E_CONFLICT || st == TARN_E_TIMEOUT) {
-      cli_abort(job->session, job->committer, messages);
+    if (st != TARN_OK) {
+      cli_clean_up(job->session, job->scan.table, st, latest, job->committer, messages);
     }
   }
   tarn_messages_free(messages);

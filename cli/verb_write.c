@@ -213,11 +213,10 @@ static tarn_status commit(write_job *job, tarn_error *err) {
   if (st == TARN_OK && job->is_dry_run) {
     st = tarn_committer_abort(job->committer, messages, err);
   } else if (st == TARN_OK) {
+    int64_t latest = cli_latest_snapshot(job->table);
     st = commit_messages(job, messages, &result, err);
-    if (st == TARN_E_CONFLICT || st == TARN_E_TIMEOUT ||
-        (st == TARN_OK && job->has_id && result.last_snapshot_id == 0)) {
-      /* Nothing of these files is visible, now or later. With other errors that is not known. */
-      cli_abort(job->session, job->committer, messages);
+    if (st != TARN_OK || (job->has_id && result.last_snapshot_id == 0)) {
+      cli_clean_up(job->session, job->table, st, latest, job->committer, messages);
     }
   }
   if (st == TARN_OK) {

@@ -6,10 +6,10 @@
 
 #include "text.h"
 
-#define FLAG(name, letter, doc) {name, letter, CLI_VALUE_NONE, NULL, NULL, NULL, doc}
-#define VALUE(name, letter, kind, value, doc) {name, letter, kind, value, NULL, NULL, doc}
-#define CHOICE(name, letter, value, choices, to_come, doc) \
-  {name, letter, CLI_VALUE_CHOICE, value, choices, to_come, doc}
+#define FLAG(name, letter, doc) {name, letter, CLI_VALUE_NONE, NULL, NULL, doc}
+#define VALUE(name, letter, kind, value, doc) {name, letter, kind, value, NULL, doc}
+#define CHOICE(name, letter, value, choices, doc) \
+  {name, letter, CLI_VALUE_CHOICE, value, choices, doc}
 
 const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_WAREHOUSE] = VALUE("warehouse", 'W', CLI_VALUE_FOLDER, "DIR",
@@ -22,7 +22,7 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                          "a table option for this command only; may be repeated. 'tarn help "
                          "options' lists them"),
     [OPT_FORMAT] =
-        CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet", NULL,
+        CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet",
                "how to print: table, jsonl, json, csv or arrow (an IPC stream); else "
                "table on a terminal and jsonl in a pipe. Of 'table write': what to read"),
     [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
@@ -40,7 +40,7 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_VERBOSE] = FLAG("verbose", 'v',
                          "tell more: the log on standard error; explain lists "
                          "files"),
-    [OPT_LOG_FORMAT] = CHOICE("log-format", 0, "FORMAT", "text json", NULL,
+    [OPT_LOG_FORMAT] = CHOICE("log-format", 0, "FORMAT", "text json",
                               "messages on standard error as text or as JSON lines"),
     [OPT_NO_COLOR] = FLAG("no-color", 0, "no colours on a terminal (as with $NO_COLOR)"),
     [OPT_HELP] = FLAG("help", 'h', "help about the command"),
@@ -121,7 +121,7 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_INTERVAL] = VALUE("interval", 0, CLI_VALUE_TEXT, "TIME",
                            "commit what there is when this time has passed, such as 10s"),
     [OPT_ON_ERROR] =
-        CHOICE("on-error", 0, "WHAT", "stop skip dead-letter", NULL,
+        CHOICE("on-error", 0, "WHAT", "stop skip dead-letter",
                "at a row that cannot be taken: stop (so it is), skip it, or keep it in "
                "a file: dead-letter FILE"),
     [OPT_DEAD_LETTER] = VALUE("dead-letter", 0, CLI_VALUE_FILE, "FILE",

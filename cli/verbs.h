@@ -107,9 +107,8 @@ typedef struct cli_option {
   const char *name; /* without the dashes */
   char letter; /* 0: none. A verb's own options come before the common ones, from the verb on */
   cli_value_kind kind;
-  const char *value;           /* what help calls the value: "NAME" */
-  const char *choices;         /* separated by blanks; NULL unless kind is CHOICE */
-  const char *choices_to_come; /* refused by name; NULL: none */
+  const char *value;   /* what help calls the value: "NAME" */
+  const char *choices; /* separated by blanks; NULL unless kind is CHOICE */
   const char *doc;
 } cli_option;
 

@@ -72,7 +72,8 @@ static void args__tell_mistakes(void **state) {
       {{"table", "read", "d.t", "--count=3"}, {"--count", "takes no value"}},
       {{"table", "list", "d", "--count"}, {"'table list'", "--count"}},
       {{"table", "read", "d.t", "-f", "yaml"}, {"'yaml'", "jsonl"}},
-      {{"table", "read", "d.t", "-f", "parquet"}, {"parquet is not in this release"}},
+      {{"table", "write", "d.t", "--on-error", "ignore"}, {"'ignore'", "skip"}},
+      {{"table", "write", "d.t", "--on-error", "dead-letter"}, {"dead-letter FILE"}},
       {{"table", "read", "d.t", "-o", "scan.snapshot-id"}, {"KEY=VALUE"}},
       {{"table", "read", "d.t", "-o", "scan.snapshot-idd=3"},
        {"'scan.snapshot-idd'", "'scan.snapshot-id'"}},
@@ -98,10 +99,9 @@ static void args__refuse_verbs_to_come_by_name(void **state) {
     const char *words[MAX_WORDS];
     const char *message;
   } cases[] = {
-      {{"table", "write", "d.t", "--overwrite"}, "\"table write\" is not in this release"},
+      {{"table", "lookup", "d.t", "--key", "a=1"}, "\"table lookup\" is not in this release"},
       {{"--commit-user=u", "table", "compact"}, "\"table compact\" is not in this release"},
-      {{"tag", "create", "d.t", "x"}, "\"tag create\" is not in this release"},
-      {{"fsck", "d.t", "--deep"}, "\"fsck\" is not in this release"},
+      {{"orphans", "d.t"}, "\"orphans\" is not in this release"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -111,6 +111,35 @@ static void args__refuse_verbs_to_come_by_name(void **state) {
     assert_string_equal(err.message, cases[i].message);
     cli_args_reset(&args);
   }
+}
+
+/* A letter is first the verb's own, from the verb on. */
+static void args__letters_belong_to_the_verb(void **state) {
+  static const char *const line[] = {"-v",     "table", "alter", "d.t", "set-option", "-k",
+                                     "bucket", "-v",    "4",     "-c",  "x",          NULL};
+  cli_args args;
+  tarn_error err;
+  (void)state;
+  assert_works(parse(&args, &err, line), err);
+  assert_true(cli_args_has(&args, OPT_VERBOSE));
+  assert_string_equal(args.values[OPT_KEY], "bucket");
+  assert_string_equal(args.values[OPT_VALUE], "4");
+  assert_string_equal(args.values[OPT_COMMENT], "x");
+  assert_null(args.values[OPT_CONFIG]);
+  cli_args_reset(&args);
+}
+
+/* The file of dead letters is the word behind. */
+static void args__dead_letter_takes_a_file(void **state) {
+  static const char *const line[] = {"table",     "write", "--on-error", "dead-letter",
+                                     "bad.jsonl", "d.t",   "rows.jsonl", NULL};
+  cli_args args;
+  tarn_error err;
+  (void)state;
+  assert_works(parse(&args, &err, line), err);
+  assert_string_equal(args.values[OPT_DEAD_LETTER], "bad.jsonl");
+  assert_int_equal(args.n_arguments, 2);
+  cli_args_reset(&args);
 }
 
 static void args__help_needs_no_whole_command(void **state) {
@@ -183,12 +212,21 @@ static void verbs__table_is_sound(void **state) {
     assert_int_equal(o->kind == CLI_VALUE_CHOICE, o->choices != NULL);
     for (size_t j = 0; j < i; j++) {
       assert_string_not_equal(o->name, cli_options[j].name);
-      assert_true(o->letter == 0 || o->letter != cli_options[j].letter);
+    }
+  }
+  for (size_t i = 0; i < cli_n_verbs; i++) { /* among the options of one verb */
+    for (const cli_option_list *o = cli_verbs[i].options; *o != CLI_N_OPTIONS; o++) {
+      assert_false(cli_options_have(cli_common_options, (cli_option_id)*o));
+      assert_false(cli_options_have(o + 1, (cli_option_id)*o));
+      for (const cli_option_list *p = o + 1; *p != CLI_N_OPTIONS; p++) {
+        assert_true(cli_options[*o].letter == 0 ||
+                    cli_options[*o].letter != cli_options[*p].letter);
+      }
     }
   }
   for (size_t i = 0; i < cli_n_verbs; i++) {
     const cli_verb *v = &cli_verbs[i];
-    bool is_now = v->since == CLI_SINCE_READ;
+    bool is_now = cli_verb_is_here(v);
     assert_int_equal(is_now, v->run != NULL);
     assert_int_equal(is_now, v->doc != NULL);
     assert_ptr_equal(cli_verb_find(v->noun, v->verb), v);
@@ -201,6 +239,8 @@ int main(void) {
       cmocka_unit_test(args__table_options_add_up),
       cmocka_unit_test(args__tell_mistakes),
       cmocka_unit_test(args__refuse_verbs_to_come_by_name),
+      cmocka_unit_test(args__letters_belong_to_the_verb),
+      cmocka_unit_test(args__dead_letter_takes_a_file),
       cmocka_unit_test(args__help_needs_no_whole_command),
       cmocka_unit_test(args_number__accepts_whole_numbers_within_bounds),
       cmocka_unit_test(nearest__stays_within_a_third),
