@@ -145,10 +145,13 @@ static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *er
   tn_store_le32(key, (uint32_t)entry->value.num);
   tn_store_le32(key + 4, (uint32_t)e->bucket);
   entry = tn_map_find(&router->places, tn_slice_of(key, 8));
-  if (entry == NULL || (uint32_t)entry->value.num < r->buckets[0]->number) {
-    return TARN_OK; /* not open, or open since before */
+  if (entry == NULL) {
+    return TARN_OK;
   }
   b = router->buckets[entry->value.num];
+  if (!b->must_restore) {
+    return TARN_OK;
+  }
   if (e->total_buckets != r->w->table->facts.bucket) {
     return refuse_bucket_count(r->w, e, err);
   }

@@ -180,6 +180,8 @@ static tarn_status open_bucket(tn_write *w, uint32_t partition, int32_t number, 
   b->number = (uint32_t)r->n_buckets;
   b->partition = r->by_number[partition];
   b->bucket = number;
+  b->must_restore = true;
+  r->n_must_restore++;
   entry->value.num = b->number;
   r->buckets[r->n_buckets++] = b;
   *out = b->number;
@@ -226,9 +228,42 @@ static tarn_status number_rows(tn_write *w, const tn_batch *batch, const uint32_
   return TARN_OK;
 }
 
+/* Restore the buckets of a batch that must be. */
+static tarn_status restore_buckets(tn_write *w, const uint32_t *bucket_of, int64_t n_rows,
+                                   tarn_error *err) {
+  tn_router *r = &w->router;
+  tn_open_bucket **buckets;
+  size_t n = 0;
+  tarn_status st;
+  if (r->n_must_restore == 0) {
+    return TARN_OK;
+  }
+  buckets = tn_alloc(&w->env->mem, r->n_must_restore * sizeof(*buckets));
+  if (buckets == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < n_rows; i++) {
+    tn_open_bucket *b = r->buckets[bucket_of[i]];
+    if (b->must_restore) {
+      b->must_restore = false; /* it is in the list */
+      buckets[n++] = b;
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    buckets[i]->must_restore = true;
+  }
+  st = n > 0 ? tn_restore(w, buckets, n, err) : TARN_OK;
+  for (size_t i = 0; i < n && st == TARN_OK; i++) {
+    buckets[i]->must_restore = false;
+    r->n_must_restore--;
+  }
+  tn_free(&w->env->mem, (void *)buckets);
+  return st;
+}
+
 tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of, tarn_error *err) {
   tn_mem *mem = &w->env->mem;
-  size_t n = (size_t)batch->n_rows, n_before = w->router.n_buckets;
+  size_t n = (size_t)batch->n_rows;
   int32_t *buckets = tn_alloc(mem, n * sizeof(*buckets));
   uint32_t *partitions = NULL;
   tarn_status st = TARN_OK;
@@ -251,9 +286,7 @@ tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of, ta
                       ? tn_assign_buckets(w, batch, partitions, buckets, err)
                       : tn_bucket_numbers(w, batch, buckets, err));
   TN_TRY_TO(done, number_rows(w, batch, partitions, buckets, bucket_of, err));
-  if (w->router.n_buckets > n_before) {
-    st = tn_restore(w, w->router.buckets + n_before, w->router.n_buckets - n_before, err);
-  }
+  st = restore_buckets(w, bucket_of, batch->n_rows, err);
 done:
   tn_free(mem, buckets);
   tn_free(mem, partitions);

@@ -388,6 +388,10 @@ static tarn_status put_messages(tn_write *w, tn_arena *arena, tn_commit_message 
 static void forget_files(tn_write *w) {
   for (size_t i = 0; i < w->router.n_buckets; i++) {
     tn_open_bucket *b = w->router.buckets[i];
+    if (b->files.n == 0 && !b->must_restore) {
+      b->must_restore = true;
+      w->router.n_must_restore++;
+    }
     b->files = b->changelog_files = (tn_file_list){0};
   }
   tn_arena_reset(&w->files_arena);

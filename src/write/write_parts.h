@@ -38,6 +38,9 @@ typedef struct tn_open_bucket {
   uint32_t number;    /* its own, in the router */
   tn_slice partition; /* arity-prefixed row */
   int32_t bucket;
+  /* Before its next row it looks at the latest snapshot: it is new, or had no rows for a commit, so
+   * that others may have written it. */
+  bool must_restore;
   int64_t next_sequence; /* of the next row that comes */
   int64_t n_stored;      /* rows in the store */
   int64_t n_spilled;     /* rows in spilled runs */
@@ -53,6 +56,7 @@ typedef struct tn_router {
   tn_map places; /* partition number and bucket, 8 bytes -> the bucket's number */
   tn_open_bucket **buckets;
   size_t n_buckets, capacity;
+  size_t n_must_restore;
 } tn_router;
 
 /* ------------------------------------------------------------------ dynamic buckets */
@@ -264,7 +268,8 @@ void tn_router_reset(tn_router *router, tarn_env *env);
 /* bucket_of[i] = the number of the open bucket of row i, which is opened if need be. */
 TN_CHECKED tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of,
                                 tarn_error *err);
-/* Start buckets[0 .. n) from the latest snapshot (WR2). */
+/* Raise the sequence numbers of buckets[0 .. n), which must be restored, behind those of the latest
+ * snapshot (WR2). */
 TN_CHECKED tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err);
 
 /* ------------------------------------------------------------------ files */

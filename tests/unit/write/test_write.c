@@ -57,9 +57,33 @@ static void pk__a_bucket_opened_late_sees_what_others_committed(void **state) {
   wm_commit(&other);
   wm_close(&other);
   m.identifier = other.identifier;
+  m.tm = other.tm;
   wm_write(&m, "1|2");
   c = wm_prepare(&m);
   assert_string_equal(wm_messages(&m, &c), "p=2/b0[1 rows, 3-3]");
+  wm_end(&m);
+}
+
+static void pk__a_bucket_that_had_no_rows_for_a_commit_looks_again(void **state) {
+  write_maker m, other;
+  tn_committable c;
+  (void)state;
+  wm_begin(&m, "0 k INT NOT NULL|1 p INT NOT NULL", "p", "k,p", "bucket=1");
+  wm_write(&m, "1|1;1|2");
+  wm_commit(&m);
+  wm_write(&m, "1|1"); /* 2 has none */
+  wm_commit(&m);
+  other = m;
+  other.write = NULL;
+  wm_open(&other);
+  wm_write(&other, "1|1;1|1;1|2;1|2;1|2");
+  wm_commit(&other);
+  wm_close(&other);
+  m.identifier = other.identifier;
+  m.tm = other.tm;
+  wm_write(&m, "1|1;1|2");
+  c = wm_prepare(&m);
+  assert_string_equal(wm_messages(&m, &c), "p=1/b0[1 rows, 2-2] p=2/b0[1 rows, 4-4]");
   wm_end(&m);
 }
 
@@ -520,6 +544,7 @@ int main(void) {
       cmocka_unit_test(pk__the_last_row_of_a_key_stays_and_every_row_has_a_number),
       cmocka_unit_test(pk__numbers_go_on_where_the_latest_snapshot_ends),
       cmocka_unit_test(pk__a_bucket_opened_late_sees_what_others_committed),
+      cmocka_unit_test(pk__a_bucket_that_had_no_rows_for_a_commit_looks_again),
       cmocka_unit_test(pk__rows_are_sorted_by_key_within_buckets),
       cmocka_unit_test(pk__another_bucket_count_is_refused_in_javas_words),
       cmocka_unit_test(pk__every_engine_merges_what_is_flushed),
