@@ -136,6 +136,45 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback_to_tag(tarn_table *tabl
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback_to_time(tarn_table *table, int64_t time_ms,
                                                                  tarn_error *err);
 
+/* ------------------------------------------------------------------ partitions */
+
+/* Drop the partitions that have expired by the table's options (partition.expiration-time and
+ * others), whenever they were looked at last, by commits of this user and identifier. commit_user
+ * NULL: made up. n_expired may be NULL. Errors: TARN_E_INVALID (no expiration time; a formatter
+ * that is not understood), those of committing. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_partitions_expire(tarn_table *table,
+                                                            const char *commit_user,
+                                                            int64_t identifier, int64_t *n_expired,
+                                                            tarn_error *err);
+/* Say that a partition is complete, as partition.mark-done-action asks: its folder gets a file
+ * _SUCCESS. partition: the values of all partition columns as texts, in any order.
+ * Errors: TARN_E_INVALID (a column that is missing or is none, a value), TARN_E_UNSUPPORTED (an
+ * action by name). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_partition_mark_done(tarn_table *table,
+                                                              const tarn_option *partition,
+                                                              size_t n, tarn_error *err);
+
+/* ------------------------------------------------------------------ fsck */
+
+typedef struct tarn_fsck_options {
+  size_t struct_size;
+  int32_t deep; /* 1: read the rows of all live files and compare them with the metadata */
+  /* Files that nothing names and that were modified since (milliseconds since 1970) are faults: for
+   * who knows when the writers began that have ended. 0: they are only counted. */
+  int64_t left_since_ms;
+  tarn_cancel *cancel; /* NULL: none */
+} tarn_fsck_options;
+#define TARN_FSCK_OPTIONS_INIT {sizeof(tarn_fsck_options), 0, 0, 0}
+
+/* Check that all that the table and its branches name exists and agrees. out: one JSON object a
+ * line, a fault each ({"fault", "path", "detail"}), then one that sums up ({"snapshots", "files",
+ * "bytes", "unreachable", "faults"}); tarn_string_free(). A table with faults is no error of the
+ * call: n_faults (may be NULL) tells. The table should not be changed meanwhile. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_table_fsck(tarn_table *table,
+                                                     const tarn_fsck_options *options,
+                                                     int64_t *n_faults, tarn_string *out,
+                                                     tarn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,10 @@
-/* maintain.c - tags, branches, consumers, snapshots: made, changed, expired. */
+/* maintain.c - tags, branches, consumers, snapshots, partitions: made, changed, expired; fsck. */
 #include "maintain/branches.h"
 #include "maintain/consumers.h"
 #include "maintain/expire.h"
+#include "maintain/fsck.h"
+#include "maintain/mark_done.h"
+#include "maintain/partition_expire.h"
 #include "maintain/rollback.h"
 #include "maintain/tags.h"
 
@@ -143,4 +146,87 @@ tarn_status tarn_table_rollback_to_time(tarn_table *table, int64_t time_ms, tarn
   tn_table *t;
   TN_TRY(begin(table, &t, err));
   return tn_rollback_to_time(t, time_ms, err);
+}
+
+/* ------------------------------------------------------------------ partitions */
+
+tarn_status tarn_partitions_expire(tarn_table *table, const char *commit_user, int64_t identifier,
+                                   int64_t *n_expired, tarn_error *err) {
+  char user[TN_UUID_CHARS + 1];
+  tn_partition_rule rule;
+  tn_table *t;
+  TN_TRY(begin(table, &t, err));
+  TN_TRY(tn_partition_rule_init(&rule, t, err));
+  if (!rule.is_set) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "partitions of %s do not expire: it is not partitioned, or option "
+                   "'partition.expiration-time' is not set",
+                   t->full_name);
+  }
+  if (commit_user == NULL) {
+    TN_TRY(tn_env_uuid(t->env, user, err));
+    commit_user = user;
+  }
+  return tn_partitions_expire(t, commit_user, identifier, NULL, n_expired, err);
+}
+
+tarn_status tarn_partition_mark_done(tarn_table *table, const tarn_option *partition, size_t n,
+                                     tarn_error *err) {
+  const tn_schema *schema;
+  const char **values;
+  tarn_status st;
+  tn_table *t;
+  TN_TRY(begin(table, &t, err));
+  schema = t->schema;
+  values = tn_calloc(&t->env->mem, (size_t)schema->n_partition_keys + 1, sizeof(*values));
+  if (values == NULL) {
+    return tn_oom(err);
+  }
+  st = n == (size_t)schema->n_partition_keys
+           ? TARN_OK
+           : tn_fail(err, TARN_E_INVALID, "%zu values are given, %s has %d partition columns", n,
+                     t->full_name, (int)schema->n_partition_keys);
+  for (size_t i = 0; i < n && st == TARN_OK; i++) {
+    int32_t k = 0;
+    while (k < schema->n_partition_keys &&
+           (values[k] != NULL || strcmp(schema->partition_keys[k], partition[i].key) != 0)) {
+      k++;
+    }
+    if (k == schema->n_partition_keys) {
+      st = tn_fail(err, TARN_E_INVALID, "'%s' is no partition column of %s, or given twice",
+                   partition[i].key, t->full_name);
+    } else {
+      values[k] = partition[i].value;
+    }
+  }
+  if (st == TARN_OK) {
+    st = tn_partition_mark_done(t, values, err);
+  }
+  tn_free(&t->env->mem, values);
+  return st;
+}
+
+/* ------------------------------------------------------------------ fsck */
+
+tarn_status tarn_table_fsck(tarn_table *table, const tarn_fsck_options *options, int64_t *n_faults,
+                            tarn_string *out, tarn_error *err) {
+  tarn_fsck_options o = TARN_FSCK_OPTIONS_INIT;
+  tn_fsck_request request;
+  int64_t n = 0;
+  tn_table *t;
+  tarn_status st;
+  tn_buf text;
+  *out = (tarn_string){0};
+  TN_TRY(begin(table, &t, err));
+  if (options != NULL) {
+    memcpy(&o, options, options->struct_size < sizeof(o) ? options->struct_size : sizeof(o));
+  }
+  request = (tn_fsck_request){
+      .is_deep = o.deep != 0, .left_since_ms = o.left_since_ms, .cancel = o.cancel};
+  tn_buf_init(&text, &t->env->mem, TN_API_TEXT_LIMIT);
+  st = tn_fsck(t, &request, &text, &n, err);
+  if (n_faults != NULL) {
+    *n_faults = n;
+  }
+  return tn_api_string(st, &text, out, err);
 }

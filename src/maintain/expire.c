@@ -37,23 +37,22 @@ typedef struct expiry {
 
 /* ------------------------------------------------------------------ settings */
 
-static tarn_status number(const expiry *x, const char *key, int64_t otherwise, int64_t *out,
-                          tarn_error *err) {
+/* What is not set, not even by a default, stays as it is. */
+static tarn_status number(const expiry *x, const char *key, int64_t *out, tarn_error *err) {
+  int64_t value;
   bool is_set;
-  TN_TRY(tn_options_int(&x->table->options, key, out, &is_set, err));
-  if (!is_set && otherwise >= 0) {
-    *out = otherwise;
-  }
+  TN_TRY(tn_options_int(&x->table->options, key, &value, &is_set, err));
+  *out = is_set || tn_option_find(key)->default_value != NULL ? value : *out;
   return TARN_OK;
 }
 
 static tarn_status load_settings(expiry *x, tarn_error *err) {
   const tn_expire_request *r = x->request;
   bool only;
-  TN_TRY(number(x, "snapshot.num-retained.max", -1, &x->snapshots.max, err));
-  TN_TRY(number(x, "snapshot.num-retained.min", -1, &x->snapshots.min, err));
-  TN_TRY(number(x, "snapshot.time-retained", -1, &x->snapshots.time_ms, err));
-  TN_TRY(number(x, "snapshot.expire.limit", -1, &x->max_deletes, err));
+  TN_TRY(number(x, "snapshot.num-retained.max", &x->snapshots.max, err));
+  TN_TRY(number(x, "snapshot.num-retained.min", &x->snapshots.min, err));
+  TN_TRY(number(x, "snapshot.time-retained", &x->snapshots.time_ms, err));
+  TN_TRY(number(x, "snapshot.expire.limit", &x->max_deletes, err));
   if (r->retain_max != 0) {
     x->snapshots.max = r->retain_max;
   }
@@ -66,10 +65,10 @@ static tarn_status load_settings(expiry *x, tarn_error *err) {
   if (r->max_deletes != 0) {
     x->max_deletes = r->max_deletes;
   }
-  TN_TRY(number(x, "changelog.num-retained.max", x->snapshots.max, &x->changelogs.max, err));
-  TN_TRY(number(x, "changelog.num-retained.min", x->snapshots.min, &x->changelogs.min, err));
-  TN_TRY(number(x, "changelog.time-retained", x->snapshots.time_ms < 0 ? 0 : x->snapshots.time_ms,
-                &x->changelogs.time_ms, err));
+  x->changelogs = x->snapshots;
+  TN_TRY(number(x, "changelog.num-retained.max", &x->changelogs.max, err));
+  TN_TRY(number(x, "changelog.num-retained.min", &x->changelogs.min, err));
+  TN_TRY(number(x, "changelog.time-retained", &x->changelogs.time_ms, err));
   x->keeps_changelogs = x->changelogs.max > x->snapshots.max ||
                         x->changelogs.min > x->snapshots.min ||
                         x->changelogs.time_ms > x->snapshots.time_ms;
