@@ -1,4 +1,5 @@
 /* committer.c - making what was written visible. */
+#include "api/analyze.h"
 #include "api/write_handles.h"
 
 #include "base/ascii.h"
@@ -6,7 +7,6 @@
 #include "maintain/expire.h"
 #include "maintain/tags.h"
 #include "model/partition.h"
-#include "model/statistics.h"
 
 struct tarn_committer {
   tarn_env *env;
@@ -368,40 +368,6 @@ tarn_status tarn_committer_compact_manifests(tarn_committer *committer, tarn_com
 
 /* ------------------------------------------------------------------ statistics */
 
-/* Rows that a read of the table gives. */
-static tarn_status count_rows(const tarn_committer *c, int64_t *out, tarn_error *err) {
-  tarn_scan_options options = TARN_SCAN_OPTIONS_INIT;
-  const char *column = c->written->schema->fields[0].name;
-  struct ArrowArrayStream stream = {0};
-  struct ArrowArray array;
-  tarn_scan *scan = NULL;
-  tarn_status st;
-  *out = 0;
-  options.columns = &column;
-  options.n_columns = 1;
-  options.cancel = c->cancel;
-  TN_TRY_TO(done, tarn_scan_create(c->table, &options, &scan, err));
-  TN_TRY_TO(done, tarn_scan_read(scan, &stream, err));
-  for (;;) {
-    memset(&array, 0, sizeof(array));
-    if (stream.get_next(&stream, &array) != 0) {
-      st = tarn_stream_error(&stream, err);
-      break;
-    }
-    if (array.release == NULL) {
-      break;
-    }
-    *out += array.length;
-    array.release(&array);
-  }
-done:
-  if (stream.release != NULL) {
-    stream.release(&stream);
-  }
-  tarn_scan_free(scan);
-  return st;
-}
-
 /* The latest snapshot and what its files take. */
 static tarn_status sum_files(const tarn_committer *c, tn_arena *arena, tn_snapshot *snapshot,
                              int64_t *size, tarn_error *err) {
@@ -423,13 +389,14 @@ static tarn_status sum_files(const tarn_committer *c, tn_arena *arena, tn_snapsh
   return TARN_OK;
 }
 
-static tarn_status analyze(commit_call *call, tn_buf *json, tarn_error *err) {
+static tarn_status analyze(commit_call *call, bool with_columns, tn_buf *json, tarn_error *err) {
   tarn_committer *c = call->c;
   tn_snapshot snapshot;
   int64_t size, rows;
   tn_statistics s = {0};
   TN_TRY(sum_files(c, &call->arena, &snapshot, &size, err));
-  TN_TRY(count_rows(c, &rows, err));
+  TN_TRY(tn_api_analyze(c->written, with_columns, c->cancel, &call->arena, &rows, &s.columns,
+                        &s.n_columns, err));
   s.snapshot_id = snapshot.id;
   s.schema_id = snapshot.schema_id;
   s.merged_record_count = rows;
@@ -449,13 +416,9 @@ tarn_status tarn_committer_analyze(tarn_committer *committer, int32_t columns,
   tn_buf json;
   tarn_status st = begin_call(committer, TARN_BATCH_COMMIT, NULL, NULL, &call, err);
   tn_buf_init(&json, &committer->env->mem, TN_API_TEXT_LIMIT);
-  TN_TRY_TO(done, st);
-  if (columns != 0) {
-    st = tn_fail(err, TARN_E_UNSUPPORTED, "statistics of columns cannot be computed");
-    goto done;
+  if (st == TARN_OK) {
+    st = analyze(&call, columns != 0, &json, err);
   }
-  st = analyze(&call, &json, err);
-done:
   tn_buf_reset(&json);
   return end_call(&call, st, result);
 }

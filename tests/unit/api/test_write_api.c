@@ -257,6 +257,32 @@ static void committer__overwrites_truncates_and_analyzes(void **state) {
   assert_int_equal(count(&f, &sum), 1);
   assert_int_equal(sum, 50);
   assert_works(tarn_committer_analyze(c, 0, NULL, &f.err), f.err);
+  assert_works(tarn_committer_analyze(c, 1, NULL, &f.err), f.err);
+  {
+    tarn_table *statistics;
+    tarn_scan *scan;
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    const int32_t *at;
+    assert_works(tarn_table_open(f.env, f.catalog, "db.t$statistics", NULL, 0, &statistics, &f.err),
+                 f.err);
+    assert_works(tarn_scan_create(statistics, NULL, &scan, &f.err), f.err);
+    assert_works(tarn_scan_read(scan, &stream, &f.err), f.err);
+    assert_int_equal(stream.get_next(&stream, &array), 0);
+    assert_int_equal(array.length, 1);
+    at = array.children[4]->buffers[1];
+    {
+      char *text = strndup((const char *)array.children[4]->buffers[2], (size_t)at[1]);
+      assert_contains(text, "\"min\" : \"50\"");
+      assert_contains(text, "\"max\" : \"z\"");
+      assert_contains(text, "\"distinctCount\" : 1");
+      free(text);
+    }
+    array.release(&array);
+    stream.release(&stream);
+    tarn_scan_free(scan);
+    tarn_table_free(statistics);
+  }
   assert_works(tarn_committer_compact_manifests(c, NULL, &f.err), f.err);
   assert_int_equal(count(&f, &sum), 1);
   assert_works(tarn_committer_truncate(c, NULL, &f.err), f.err);
