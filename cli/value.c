@@ -422,7 +422,9 @@ static bool add_hex_text(cli_columns *columns, cli_column *c, const char *text, 
   for (size_t i = 0; is_good && i < n; i += 2) {
     int high = hex_value(text[i]), low = hex_value(text[i + 1]);
     is_good = high >= 0 && low >= 0;
-    cli_text_char(&bytes, (char)(high << 4 | low));
+    if (is_good) {
+      cli_text_char(&bytes, (char)(high << 4 | low));
+    }
   }
   columns->is_out_of_memory |= bytes.is_broken;
   is_good = is_good && !bytes.is_broken ? cli_add_bytes(columns, c, bytes.data, bytes.len)

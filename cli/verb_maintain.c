@@ -143,7 +143,6 @@ int cli_run_drop_partition(cli_session *s) {
   return code;
 }
 
-#if CLI_HAS_MARK_DONE
 int cli_run_mark_done(cli_session *s) {
   tarn_table *table = NULL;
   partitions p;
@@ -162,7 +161,6 @@ int cli_run_mark_done(cli_session *s) {
   free_partitions(&p);
   return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
 }
-#endif
 
 /* ------------------------------------------------------------------ expiry */
 
@@ -211,17 +209,20 @@ int cli_run_expire(cli_session *s) {
 
 /* ------------------------------------------------------------------ fsck */
 
-#if CLI_HAS_FSCK
 int cli_run_fsck(cli_session *s) {
   tarn_fsck_options o = TARN_FSCK_OPTIONS_INIT;
   tarn_table *table = NULL;
   tarn_string report = {0};
   int64_t n_faults = 0;
   tarn_error err;
-  tarn_status st = cli_session_table(s, NULL, &table, &err);
   int code;
-  o.deep = cli_args_has(s->args, OPT_DEEP);
+  tarn_status st = cli_time(s->args, OPT_LEFT_SINCE, &o.left_since_ms, &err);
   if (st == TARN_OK) {
+    st = cli_session_table(s, NULL, &table, &err);
+  }
+  if (st == TARN_OK) {
+    o.deep = cli_args_has(s->args, OPT_DEEP);
+    o.cancel = s->cancel;
     st = tarn_table_fsck(table, &o, &n_faults, &report, &err);
   }
   if (st == TARN_OK) {
@@ -230,7 +231,7 @@ int cli_run_fsck(cli_session *s) {
       cli_text_char(&s->output.pending, '\n');
     }
     code = cli_finish(s);
-    code = code == CLI_EXIT_OK && n_faults > 0 ? CLI_EXIT_ERROR : code;
+    code = code == CLI_EXIT_OK && n_faults > 0 ? (int)CLI_EXIT_ERROR : code;
   } else {
     code = cli_fail(s, &err);
   }
@@ -238,4 +239,3 @@ int cli_run_fsck(cli_session *s) {
   tarn_table_free(table);
   return code;
 }
-#endif

@@ -149,7 +149,12 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                              "only those from before a time, given as with --as-of; else "
                              "snapshot.time-retained ago"),
     [OPT_ALL_COLUMNS] = FLAG("all-columns", 0, "statistics of every column, too"),
-    [OPT_DEEP] = FLAG("deep", 0, "read all files, too"),
+    [OPT_DEEP] =
+        FLAG("deep", 0, "read the rows of all live files, and compare them with the metadata"),
+    [OPT_LEFT_SINCE] =
+        VALUE("left-since", 0, CLI_VALUE_TEXT, "TIME",
+              "files that nothing names and that are younger than a time (given as "
+              "with --as-of) are faults, too: what writers have left that have ended"),
 };
 
 const cli_option_list cli_common_options[] = {
@@ -212,38 +217,6 @@ const size_t cli_n_nouns = CLI_COUNT(cli_nouns);
 /* A verb that later releases have. */
 #define NOT_YET(noun, verb, since) \
   {noun, verb, "", 0, 0, CLI_VALUE_NONE, NO_OPTIONS, since, NULL, NULL, NULL, NULL}
-
-#if CLI_HAS_MARK_DONE
-#define PARTITION_MARK_DONE                                          \
-  {"partition",                                                      \
-   "mark-done",                                                      \
-   "TABLE K=V,...",                                                  \
-   2,                                                                \
-   64,                                                               \
-   CLI_VALUE_FOLDER,                                                 \
-   TAKES(OPT_BRANCH),                                                \
-   CLI_SINCE_WRITE,                                                  \
-   "Put a file _SUCCESS into partitions, for those who wait for it", \
-   NULL,                                                             \
-   cli_run_mark_done,                                                \
-   NULL},
-#else
-#define PARTITION_MARK_DONE NOT_YET("partition", "mark-done", CLI_SINCE_LATER),
-#endif
-#if CLI_HAS_FSCK
-#define FSCK                                                \
-  {"fsck",                                                  \
-   NULL,                                                    \
-   ONE_TABLE,                                               \
-   TAKES(OPT_DEEP, OPT_BRANCH),                             \
-   CLI_SINCE_WRITE,                                         \
-   "Check that all a table needs is there and agrees",      \
-   "A fault a line; the exit code is 1 when there is one.", \
-   cli_run_fsck,                                            \
-   NULL},
-#else
-#define FSCK NOT_YET("fsck", NULL, CLI_SINCE_LATER),
-#endif
 
 const cli_verb cli_verbs[] = {
     {"db", "list", "", 0, 0, CLI_VALUE_NONE, NO_OPTIONS, CLI_SINCE_READ, "List the databases", NULL,
@@ -370,10 +343,12 @@ const cli_verb cli_verbs[] = {
      CLI_SINCE_WRITE, "Drop partitions: those that have all the given values",
      "Several K=V,... drop all that match one of them. The value __DEFAULT_PARTITION__ is NULL.",
      cli_run_drop_partition, NULL},
-    PARTITION_MARK_DONE{"tag", "create", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
-                        TAKES(OPT_SNAPSHOT, OPT_TIME_RETAINED, OPT_IF_NOT_EXISTS, OPT_BRANCH),
-                        CLI_SINCE_WRITE, "Tag the latest snapshot, or the one of --snapshot", NULL,
-                        cli_run_create_tag, NULL},
+    {"partition", "mark-done", "TABLE K=V,...", 2, 64, CLI_VALUE_FOLDER, TAKES(OPT_BRANCH),
+     CLI_SINCE_WRITE, "Put a file _SUCCESS into partitions, for those who wait for it", NULL,
+     cli_run_mark_done, NULL},
+    {"tag", "create", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
+     TAKES(OPT_SNAPSHOT, OPT_TIME_RETAINED, OPT_IF_NOT_EXISTS, OPT_BRANCH), CLI_SINCE_WRITE,
+     "Tag the latest snapshot, or the one of --snapshot", NULL, cli_run_create_tag, NULL},
     {"tag", "delete", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
      TAKES(OPT_IF_EXISTS, OPT_BRANCH, OPT_DRY_RUN), CLI_SINCE_WRITE,
      "Delete a tag, with the files that only it kept", NULL, cli_run_delete_tag, NULL},
@@ -400,7 +375,13 @@ const cli_verb cli_verbs[] = {
     {"consumer", "clear", ONE_TABLE, TAKES(OPT_INCLUDING, OPT_EXCLUDING, OPT_BRANCH),
      CLI_SINCE_WRITE, "Delete all consumers, or those whose id matches", NULL,
      cli_run_clear_consumers, NULL},
-    FSCK NOT_YET("table", "compact", CLI_SINCE_COMPACT),
+    {"fsck", NULL, ONE_TABLE, TAKES(OPT_DEEP, OPT_LEFT_SINCE, OPT_BRANCH), CLI_SINCE_WRITE,
+     "Check that all a table and its branches need is there and agrees",
+     "A fault a line as JSON, then a line that sums up; the exit code is 1 when there is a fault. "
+     "The "
+     "table should not be changed meanwhile.",
+     cli_run_fsck, NULL},
+    NOT_YET("table", "compact", CLI_SINCE_COMPACT),
     NOT_YET("table", "lookup", CLI_SINCE_COMPACT),
     NOT_YET("table", "tail", CLI_SINCE_STREAM),
     NOT_YET("table", "rescale", CLI_SINCE_LATER),

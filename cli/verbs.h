@@ -90,6 +90,7 @@ typedef enum cli_option_id {
   OPT_OLDER_THAN,
   OPT_ALL_COLUMNS,
   OPT_DEEP,
+  OPT_LEFT_SINCE,
   CLI_N_OPTIONS
 } cli_option_id;
 
