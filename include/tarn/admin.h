@@ -168,8 +168,9 @@ typedef struct tarn_fsck_options {
 
 /* Check that all that the table and its branches name exists and agrees. out: one JSON object a
  * line, a fault each ({"fault", "path", "detail"}), then one that sums up ({"snapshots", "files",
- * "bytes", "unreachable", "faults"}); tarn_string_free(). A table with faults is no error of the
- * call: n_faults (may be NULL) tells. The table should not be changed meanwhile. */
+ * "bytes", "unreachable", "unread" (of a format that cannot be read), "faults"});
+ * tarn_string_free(). A table with faults is no error of the call: n_faults (may be NULL) tells.
+ * The table should not be changed meanwhile. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_fsck(tarn_table *table,
                                                      const tarn_fsck_options *options,
                                                      int64_t *n_faults, tarn_string *out,

@@ -42,7 +42,6 @@ tarn_status tn_fsck_told(tn_fsck_run *f, tarn_status st, const char *path, const
     case TARN_OK:
       return TARN_OK;
     case TARN_E_CORRUPT:
-    case TARN_E_UNSUPPORTED:
     case TARN_E_INVALID:
       return tn_fsck_fault(f, "corrupt", path, err, "%s: %s", f->place, why->message);
     case TARN_E_NOT_FOUND:
@@ -368,17 +367,43 @@ static tarn_status check_consumers(tn_fsck_run *f, tarn_error *err) {
   return tn_fsck_told(f, st, f->root, &why, err);
 }
 
-static tarn_status check_branch(tn_fsck_run *f, tarn_error *err) {
+/* The branch as a table of its latest schema; NULL where that cannot be, which is told. */
+static tarn_status open_branch(tn_fsck_run *f, const char *name, tarn_error *err) {
+  tn_table *t = f->table;
+  tn_schema *schema = NULL;
+  tarn_error why = {0};
+  tarn_status st;
+  if (strcmp(f->root, t->branch_path) == 0) {
+    f->branch = tn_table_retain(t);
+    return TARN_OK;
+  }
+  st = tn_schema_load(t->env, t->storage, f->root, f->schemas[f->n_schemas - 1], &schema, &why);
+  if (st == TARN_OK) {
+    st = tn_table_create(t->env, t->storage, t->full_name, t->path, name, f->root, schema, NULL, 0,
+                         &f->branch, &why);
+  }
+  tn_schema_release(schema);
+  return tn_fsck_told(f, st, f->root, &why, err);
+}
+
+static tarn_status check_branch(tn_fsck_run *f, const char *name, tarn_error *err) {
   branch_walk w;
   tarn_status st;
   memset(&w, 0, sizeof(w));
   tn_fsck_state_init(&w.state, &f->table->env->mem);
   TN_TRY_TO(done, check_schemas(f, err));
-  TN_TRY_TO(done, check_snapshots(f, &w, err));
-  TN_TRY_TO(done, check_tags(f, err));
-  TN_TRY_TO(done, check_changelogs(f, err));
-  TN_TRY_TO(done, check_consumers(f, err));
+  if (f->n_schemas > 0) {
+    TN_TRY_TO(done, open_branch(f, name, err));
+  }
+  if (f->branch != NULL) {
+    TN_TRY_TO(done, check_snapshots(f, &w, err));
+    TN_TRY_TO(done, check_tags(f, err));
+    TN_TRY_TO(done, check_changelogs(f, err));
+    TN_TRY_TO(done, check_consumers(f, err));
+  }
 done:
+  tn_table_release(f->branch);
+  f->branch = NULL;
   tn_fsck_state_reset(&w.state);
   return st;
 }
@@ -389,9 +414,9 @@ static tarn_status check_branches(tn_fsck_run *f, tarn_error *err) {
   int32_t n;
   TN_TRY(tn_branch_list(t->env, t->storage, t->path, &f->arena, &branches, &n, err));
   for (int32_t i = -1; i < n; i++) {
-    f->root = i < 0 ? t->path
-                    : tn_arena_printf(&f->arena, "%s/branch/branch-%s", t->path, branches[i].name);
-    TN_TRY(f->root != NULL ? check_branch(f, err) : tn_oom(err));
+    const char *name = i < 0 ? "main" : branches[i].name;
+    f->root = i < 0 ? t->path : tn_arena_printf(&f->arena, "%s/branch/branch-%s", t->path, name);
+    TN_TRY(f->root != NULL ? check_branch(f, name, err) : tn_oom(err));
   }
   return TARN_OK;
 }
@@ -496,12 +521,12 @@ tarn_status tn_fsck(tn_table *table, const tn_fsck_request *request, tn_buf *out
   tn_map_init(&f.read_deep, &table->env->mem);
   TN_TRY_TO(done, check_branches(&f, err));
   TN_TRY_TO(done, count_unreachable(&f, err));
-  TN_TRY_TO(done,
-            tn_buf_printf(out, err,
-                          "{\"snapshots\":%lld,\"files\":%lld,\"bytes\":%lld,"
-                          "\"unreachable\":%lld,\"faults\":%lld}\n",
-                          (long long)f.n_snapshots, (long long)f.n_files, (long long)f.n_bytes,
-                          (long long)f.n_unreachable, (long long)f.n_faults));
+  TN_TRY_TO(done, tn_buf_printf(out, err,
+                                "{\"snapshots\":%lld,\"files\":%lld,\"bytes\":%lld,"
+                                "\"unreachable\":%lld,\"unread\":%lld,\"faults\":%lld}\n",
+                                (long long)f.n_snapshots, (long long)f.n_files,
+                                (long long)f.n_bytes, (long long)f.n_unreachable,
+                                (long long)f.n_unread, (long long)f.n_faults));
 done:
   *n_faults = f.n_faults;
   tn_map_reset(&f.read_deep);

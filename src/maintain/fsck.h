@@ -5,7 +5,7 @@
  * it.
  *
  * One JSON object a line: {"fault", "path", "detail"} each, then {"snapshots", "files", "bytes",
- * "unreachable", "faults"}. Faults:
+ * "unreachable", "unread", "faults"}; unread: data files that we cannot read. Faults:
  *
  *   missing       a file that is named is not there
  *   size          it has another size than whoever names it says
@@ -33,7 +33,8 @@ typedef struct tn_fsck_request {
   const tarn_cancel *cancel;
 } tn_fsck_request;
 
-/* Appends to out. Errors: those of the storage, NOMEM, LIMIT, CANCELLED; faults are none. */
+/* Appends to out. Errors: those of the storage, UNSUPPORTED (metadata), NOMEM, LIMIT, CANCELLED;
+ * faults are none. */
 TN_CHECKED tarn_status tn_fsck(tn_table *table, const tn_fsck_request *request, tn_buf *out,
                                int64_t *n_faults, tarn_error *err);
 

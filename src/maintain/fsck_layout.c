@@ -155,13 +155,13 @@ static tarn_status check_row_ids(layout *l, const tn_snapshot *s, const tn_fsck_
 
 tarn_status tn_fsck_layout(tn_fsck_run *f, const tn_snapshot *s, const tn_fsck_state *state,
                            tarn_error *err) {
-  layout l = {.f = f, .schema = f->table->schema};
-  const char *clustered = tn_options_get(&f->table->options, "pk-clustering-override");
+  layout l = {.f = f, .schema = f->branch->schema};
+  const char *clustered = tn_options_get(&f->branch->options, "pk-clustering-override");
   tarn_status st;
   tn_arena_init(&l.arena, &f->table->env->mem, ARENA_LIMIT);
   TN_TRY_TO(done, check_buckets(&l, state, err));
   TN_TRY_TO(done, check_row_ids(&l, s, state, err));
-  if (f->table->facts.has_primary_key && (clustered == NULL || strcmp(clustered, "true") != 0)) {
+  if (f->branch->facts.has_primary_key && (clustered == NULL || strcmp(clustered, "true") != 0)) {
     st = check_levels(&l, state, err);
   }
 done:
@@ -282,9 +282,9 @@ typedef struct row_walk {
 
 /* Files of a primary-key table are sorted by it. */
 static tarn_status begin_rows(row_walk *w, tn_fsck_run *f, tarn_error *err) {
-  const tn_schema *schema = f->table->schema;
-  bool is_keyed = f->table->facts.has_primary_key;
-  const char *clustered = tn_options_get(&f->table->options, "pk-clustering-override");
+  const tn_schema *schema = f->branch->schema;
+  bool is_keyed = f->branch->facts.has_primary_key;
+  const char *clustered = tn_options_get(&f->branch->options, "pk-clustering-override");
   w->f = f;
   w->keys = (layout){.f = f, .schema = schema};
   tn_arena_init(&w->keys.arena, &f->table->env->mem, ARENA_LIMIT);
@@ -302,7 +302,7 @@ static tarn_status begin_rows(row_walk *w, tn_fsck_run *f, tarn_error *err) {
     }
   }
   w->checks_keys = is_keyed && (clustered == NULL || strcmp(clustered, "true") != 0);
-  return tn_data_shape_create(f->table, w->fields, w->n_keys, w->fields + w->n_keys,
+  return tn_data_shape_create(f->branch, w->fields, w->n_keys, w->fields + w->n_keys,
                               w->n_fields - w->n_keys, is_keyed, &w->shape, err);
 }
 
@@ -382,6 +382,10 @@ static tarn_status read_file(row_walk *w, const tn_fsck_file *file, tarn_error *
     st = read_rows(w, file, reader, &what, &why);
   }
   tn_data_reader_free(reader);
+  if (st == TARN_E_UNSUPPORTED) { /* a format, say */
+    w->f->n_unread++;
+    return TARN_OK;
+  }
   if (st == TARN_E_CORRUPT) {
     return tn_fsck_fault(w->f, "rows", file->path, err, "%s", why.message);
   }

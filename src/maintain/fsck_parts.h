@@ -28,11 +28,12 @@ typedef struct tn_fsck_run {
   tn_table *table;
   const tn_fsck_request *request;
   tn_buf *out;
-  int64_t n_faults, n_snapshots, n_files, n_bytes, n_unreachable;
+  int64_t n_faults, n_snapshots, n_files, n_bytes, n_unreachable, n_unread;
   tn_arena arena;
   tn_map paths;     /* every file that is named; value: 1 when it is there */
   tn_map read_deep; /* data files whose rows have been read */
   const char *root; /* the branch at hand */
+  tn_table *branch; /* the same as a table: its schema and options */
   int64_t *schemas; /* its ids */
   int32_t n_schemas;
   const char *place; /* what names files: "snapshot 5", "tag 'a'" */
