@@ -125,9 +125,13 @@ static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, c
 }
 
 static tarn_status unknown_option(const char *name, size_t n, tarn_error *err) {
+  static const char to_come[] = "follow state cdc"; /* of table write, by the contract */
   char text[80];
   cli_nearest nearest;
   (void)snprintf(text, sizeof(text), "%.*s", (int)n, name);
+  if (is_among(to_come, text)) {
+    return cli_usage(err, "--%s is not in this release", text);
+  }
   cli_nearest_init(&nearest, text);
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
     cli_nearest_offer(&nearest, cli_options[i].name);

@@ -161,6 +161,7 @@ static int exit_code(tarn_status status) {
       return CLI_EXIT_NOT_FOUND;
     case TARN_E_EXISTS:
     case TARN_E_CONFLICT:
+    case TARN_E_TIMEOUT: /* of a commit: somebody else was faster as often as it may try */
       return CLI_EXIT_CONFLICT;
     case TARN_E_CANCELLED:
       return CLI_EXIT_INTERRUPTED;
