@@ -135,10 +135,9 @@ static tarn_status fold_with_ops(column *c, const tn_fold_steps *steps, join_fn 
     }
     refs[g] = acc.ref;
   }
-  return c->has_failed
-             ? tn_fail(err, TARN_E_INVALID, "incomparable type: column '%s' is %s",
-                       c->in->spec->field->name, tn_type_text_of(&c->in->spec->field->type).text)
-             : TARN_OK;
+  return c->has_failed ? tn_fail(err, TARN_E_INVALID, "incomparable type %s",
+                                 tn_type_text_of(&c->in->spec->field->type).text)
+                       : TARN_OK;
 }
 
 /* ------------------------------------------------------------------ all rows are added */

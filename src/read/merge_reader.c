@@ -449,6 +449,10 @@ static tarn_status next_merged(merge_reader *m, tn_batch *out, tarn_error *err) 
         "(raise it: --memory, memory_budget_bytes; or compact the table)",
         (int)m->n_runs, m->c->o.table->full_name, (int)m->split->bucket,
         (unsigned long long)m->c->env->mem.budget_bytes);
+  } else if (st == TARN_E_INVALID || st == TARN_E_UNSUPPORTED) {
+    // What a merge engine refuses it tells by column alone.
+    tn_error_context(err, st, "table %s, bucket %d", m->c->o.table->full_name,
+                     (int)m->split->bucket);
   }
   return st;
 }
