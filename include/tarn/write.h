@@ -150,10 +150,10 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_commit(
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_recover(
     tarn_committer *committer, int64_t identifier, const tarn_messages *messages,
     const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
-/* Replace the content of partitions by the files of messages: an OVERWRITE snapshot.
- * partition  values of some partition columns as texts ("dt" = "2024-01-01"); n == 0 with a
- *            partitioned table: with dynamic-partition-overwrite (the default) those partitions
- *            that messages has files of, else the whole table. */
+/* Replace the content of partitions by the files of messages: an OVERWRITE snapshot. Of a
+ * partitioned table with dynamic-partition-overwrite (the default) these are the partitions that
+ * messages has files of, whatever `partition` says; else those that match it.
+ * partition  values of some partition columns as texts ("dt" = "2024-01-01"); n == 0: all */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_overwrite(
     tarn_committer *committer, int64_t identifier, const tarn_option *partition, size_t n,
     const tarn_messages *messages, const tarn_commit_request *request, tarn_commit_result *result,

@@ -303,7 +303,7 @@ tarn_status tarn_committer_overwrite(tarn_committer *committer, int64_t identifi
   TN_TRY_TO(done,
             tn_options_bool(&table->options, "dynamic-partition-overwrite", &is_dynamic, err));
   TN_TRY_TO(done, partition_pred(&call, partition, n, &filter, err));
-  is_dynamic = is_dynamic && n == 0 && table->schema->n_partition_keys > 0;
+  is_dynamic = is_dynamic && table->schema->n_partition_keys > 0; /* whatever was given */
   st = tn_commit_overwrite(table, &call.options, &call.all, filter, is_dynamic, &call.result, err);
 done:
   return end_commit(&call, st, result);
