@@ -118,7 +118,6 @@ static tarn_status copy_schemas(tn_table *table, tn_arena *arena, const char *fr
 static tarn_status copy_tagged(tn_table *t, tn_arena *arena, const char *tag, const char *to,
                                const tn_snapshot *s, tarn_error *err) {
   const char *part = tn_arena_printf(arena, "snapshot/snapshot-%lld", (long long)s->id);
-  tn_snapshot plain = *s;
   tarn_status st = TARN_OK;
   const char *path;
   bool found;
@@ -129,13 +128,12 @@ static tarn_status copy_tagged(tn_table *t, tn_arena *arena, const char *tag, co
   if (found) {
     return TARN_OK;
   }
-  plain.has_tag_create = plain.has_tag_retained = false;
   path = tn_path_join(arena, to, part, NULL);
   if (path == NULL) {
     return tn_oom(err);
   }
   tn_buf_init(&json, &t->env->mem, FILE_LIMIT);
-  TN_TRY_TO(done, tn_snapshot_encode(&plain, &json, err));
+  TN_TRY_TO(done, tn_tag_encode_snapshot(t, s, &json, err));
   TN_TRY_TO(done, tn_storage_publish(t->storage, path, tn_buf_slice(&json), err));
 done:
   tn_buf_reset(&json);

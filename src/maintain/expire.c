@@ -184,12 +184,12 @@ static tarn_status collect(expiry *x, const int64_t *ids, int32_t n_ids, bool is
 
 /* ------------------------------------------------------------------ protection */
 
-/* Tags from the last one at or before the range up to its end hold files that the range takes
- * away. */
-static tarn_status keep_tags(expiry *x, bool may_lack, tarn_error *err) {
+/* What the delta of snapshot `from` or a later one takes away was live in the tag before it, or in
+ * one that follows up to the end. */
+static tarn_status keep_tags(expiry *x, int64_t from, bool may_lack, tarn_error *err) {
   int32_t first = 0;
   TN_TRY(tn_tags_load(x->table, x->root, &x->arena, &x->tags, &x->n_tags, err));
-  while (first + 1 < x->n_tags && x->tags[first + 1].snapshot.id <= x->begin) {
+  while (first + 1 < x->n_tags && x->tags[first + 1].snapshot.id < from) {
     first++;
   }
   for (int32_t i = first; i < x->n_tags && x->tags[i].snapshot.id < x->end; i++) {
@@ -235,7 +235,7 @@ static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
   bool delta_is_changelog = x->keeps_changelogs && !has_changelog;
   const tn_meta_sweep which = {
       .states = !delta_is_changelog, .changelog = !x->keeps_changelogs, .others = true};
-  TN_TRY(keep_tags(x, false, err));
+  TN_TRY(keep_tags(x, x->begin + 1, false, err));
   TN_TRY(tn_kept_others(&x->kept, x->root, err));
   if (!x->keeps_changelogs) { /* left from times when they were kept */
     TN_TRY(tn_kept_changelogs(&x->kept, x->root, err));
@@ -416,7 +416,7 @@ static tarn_status find_changelogs(expiry *x, bool *has_range, tarn_error *err) 
     end = x->begin + x->max_deletes;
   }
   end = end < ids[n_ids - 1] ? end : ids[n_ids - 1];
-  if (end <= x->begin) {
+  if (end < x->begin) {
     return TARN_OK;
   }
   TN_TRY(cap_by_age(x, ids, n_ids, true, first, &end, err));
@@ -429,7 +429,7 @@ static tarn_status keep_for_changelogs(expiry *x, tarn_error *err) {
   tn_snapshot earliest;
   int64_t id;
   bool found;
-  TN_TRY(keep_tags(x, true, err));
+  TN_TRY(keep_tags(x, x->begin, true, err));
   TN_TRY(tn_kept_others(&x->kept, x->root, err));
   TN_TRY(tn_kept_metas_left(&x->kept, &x->end_snapshot, err));
   TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, x->root, &id, err));
@@ -463,7 +463,9 @@ static tarn_status expire_changelogs(expiry *x, int64_t *n_expired, tarn_error *
   if (!has_range || x->request->is_dry) {
     return TARN_OK;
   }
-  TN_TRY(keep_for_changelogs(x, err));
+  if (x->n_going > 0) {
+    TN_TRY(keep_for_changelogs(x, err));
+  }
   for (int32_t i = 0; i < x->n_going; i++) {
     TN_TRY(expire_changelog(x, &x->going[i], err));
   }

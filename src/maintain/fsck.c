@@ -325,7 +325,8 @@ static tarn_status check_tags(tn_fsck_run *f, tarn_error *err) {
   return TARN_OK;
 }
 
-/* Without a list of its own the delta is the changelog. */
+/* Without a list of its own the delta is the changelog, unless changelogs are produced: then there
+ * is none. */
 static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
   tn_table *t = f->table;
   int64_t *ids;
@@ -349,7 +350,7 @@ static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
     }
     if (s.changelog_manifest_list != NULL) {
       TN_TRY(check_changelog(f, &s, err));
-    } else {
+    } else if (f->branch->facts.changelog_producer == TN_CHANGELOG_NONE) {
       TN_TRY(tn_fsck_list(f, s.delta_manifest_list, s.delta_manifest_list_size, &n_rows, &is_whole,
                           err));
     }

@@ -254,7 +254,7 @@ tarn_status tn_kept_changelogs(tn_kept *kept, const char *root, tarn_error *err)
     if (found && s.changelog_manifest_list != NULL) {
       TN_TRY(keep_list(kept, s.changelog_manifest_list, s.changelog_manifest_list_size,
                        WITH_FILES | MAY_LACK, err));
-    } else if (found) {
+    } else if (found && kept->table->facts.changelog_producer == TN_CHANGELOG_NONE) {
       TN_TRY(keep_list(kept, s.delta_manifest_list, s.delta_manifest_list_size,
                        WITH_FILES | MAY_LACK, err));
     }

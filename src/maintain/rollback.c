@@ -60,15 +60,13 @@ static tarn_status restore_snapshot(tn_table *t, tn_arena *arena, const tn_snaps
                                     tarn_error *err) {
   const char *path =
       tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)tag->id);
-  tn_snapshot s = *tag;
   tarn_status st = TARN_OK;
   tn_buf json;
   if (path == NULL) {
     return tn_oom(err);
   }
-  s.has_tag_create = s.has_tag_retained = false;
   tn_buf_init(&json, &t->env->mem, SNAPSHOT_LIMIT);
-  TN_TRY_TO(done, tn_snapshot_encode(&s, &json, err));
+  TN_TRY_TO(done, tn_tag_encode_snapshot(t, tag, &json, err));
   st = tn_storage_publish(t->storage, path, tn_buf_slice(&json), err);
   if (st == TARN_E_EXISTS) {
     tn_error_reset(err);

@@ -51,6 +51,26 @@ tarn_status tn_tags_load(tn_table *table, const char *root, tn_arena *arena, tn_
   return TARN_OK;
 }
 
+tarn_status tn_tag_encode_snapshot(tn_table *table, const tn_snapshot *tag, tn_buf *out,
+                                   tarn_error *err) {
+  tn_snapshot s = *tag;
+  tn_list list = {0};
+  tarn_status st;
+  tn_arena arena;
+  s.has_tag_create = s.has_tag_retained = false;
+  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  TN_TRY_TO(done, tn_list_read(table, s.changelog_manifest_list, s.changelog_manifest_list_size,
+                               &arena, &list, err));
+  if (list.is_gone) {
+    s.changelog_manifest_list = NULL;
+    s.has_changelog_record_count = false;
+  }
+  TN_TRY_TO(done, tn_snapshot_encode(&s, out, err));
+done:
+  tn_arena_reset(&arena);
+  return st;
+}
+
 /* ------------------------------------------------------------------ creating */
 
 static tarn_status tag_path(const tn_table *table, tn_arena *arena, const char *name,

@@ -27,6 +27,11 @@ typedef struct tn_tag {
 TN_CHECKED tarn_status tn_tags_load(tn_table *table, const char *root, tn_arena *arena,
                                     tn_tag **out, int32_t *n_out, tarn_error *err);
 
+/* The bytes of the snapshot file of a tag whose snapshot has expired, appended. A changelog that
+ * expired with it is not named: readers of streams would look for it. */
+TN_CHECKED tarn_status tn_tag_encode_snapshot(tn_table *table, const tn_snapshot *tag, tn_buf *out,
+                                              tarn_error *err);
+
 #define TN_TAG_RETAINED_BY_OPTION INT64_MIN
 #define TN_TAG_RETAINED_FOREVER -1
 
