@@ -186,8 +186,8 @@ static tarn_status check_changelog(tn_fsck_run *f, const tn_snapshot *s, tarn_er
   if (s->changelog_manifest_list == NULL) {
     return TARN_OK;
   }
-  TN_TRY(tn_fsck_list(f, s->changelog_manifest_list, s->changelog_manifest_list_size, &n_rows,
-                      &is_whole, err));
+  TN_TRY(tn_fsck_list(f, s->changelog_manifest_list, s->changelog_manifest_list_size,
+                      TN_FSCK_CHANGELOG, &n_rows, &is_whole, err));
   return !is_whole || !s->has_changelog_record_count || s->changelog_record_count == n_rows
              ? TARN_OK
              : tn_fsck_fault(f, "count", NULL, err,
@@ -351,8 +351,12 @@ static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
     if (s.changelog_manifest_list != NULL) {
       TN_TRY(check_changelog(f, &s, err));
     } else if (f->branch->facts.changelog_producer == TN_CHANGELOG_NONE) {
-      TN_TRY(tn_fsck_list(f, s.delta_manifest_list, s.delta_manifest_list_size, &n_rows, &is_whole,
-                          err));
+      TN_TRY(tn_fsck_list(f, s.delta_manifest_list, s.delta_manifest_list_size, TN_FSCK_DELTA,
+                          &n_rows, &is_whole, err));
+      f->is_lenient = true; /* nobody reads the base */
+      TN_TRY(tn_fsck_list(f, s.base_manifest_list, s.base_manifest_list_size, TN_FSCK_NAMES,
+                          &n_rows, &is_whole, err));
+      f->is_lenient = false;
     }
   }
   return TARN_OK;

@@ -59,9 +59,16 @@ TN_CHECKED tarn_status tn_fsck_reach_data(tn_fsck_run *f, tn_slice partition, in
 /* A snapshot against the state of the one before, if that is whole; state becomes its own. */
 TN_CHECKED tarn_status tn_fsck_snapshot(tn_fsck_run *f, const tn_snapshot *s, tn_fsck_state *state,
                                         tarn_error *err);
-/* The files of a list are there (changelogs). *n_rows: of its ADD entries. */
+/* What a list names alone is there: also the files that its manifests add, or (of the delta of a
+ * long-lived changelog) those of them that writers wrote. *n_rows: of its ADD entries. */
+typedef enum tn_fsck_list_kind {
+  TN_FSCK_CHANGELOG,
+  TN_FSCK_DELTA,
+  TN_FSCK_NAMES
+} tn_fsck_list_kind;
 TN_CHECKED tarn_status tn_fsck_list(tn_fsck_run *f, const char *name, int64_t size_bytes,
-                                    int64_t *n_rows, bool *is_whole, tarn_error *err);
+                                    tn_fsck_list_kind kind, int64_t *n_rows, bool *is_whole,
+                                    tarn_error *err);
 /* Levels, buckets and row ids of the live files of a snapshot. */
 TN_CHECKED tarn_status tn_fsck_layout(tn_fsck_run *f, const tn_snapshot *s,
                                       const tn_fsck_state *state, tarn_error *err);

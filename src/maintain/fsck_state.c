@@ -338,22 +338,35 @@ tarn_status tn_fsck_snapshot(tn_fsck_run *f, const tn_snapshot *s, tn_fsck_state
 
 /* ------------------------------------------------------------------ lists alone */
 
-tarn_status tn_fsck_list(tn_fsck_run *f, const char *name, int64_t size_bytes, int64_t *n_rows,
-                         bool *is_whole, tarn_error *err) {
+/* The files of a delta that stands for a changelog are those that writers wrote. */
+static bool counts(const tn_fsck_file *file, tn_fsck_list_kind kind) {
+  bool is_appended = !file->file.has_source || file->file.source != TN_SOURCE_COMPACT;
+  return file->count > 0 && (kind != TN_FSCK_DELTA || is_appended);
+}
+
+tarn_status tn_fsck_list(tn_fsck_run *f, const char *name, int64_t size_bytes,
+                         tn_fsck_list_kind kind, int64_t *n_rows, bool *is_whole, tarn_error *err) {
   tn_fsck_state state;
   tn_list list = {0};
   tarn_status st;
   entry_read r;
+  bool is_there;
   *is_whole = true;
   *n_rows = 0;
   tn_fsck_state_init(&state, &f->table->env->mem);
   entry_read_init(&r, f, &state);
   TN_TRY_TO(done, read_list(f, name, size_bytes, &state.arena, &list, is_whole, err));
-  TN_TRY_TO(done, read_manifests(&r, list.items, list.count, is_whole, err));
+  for (size_t i = 0; i < list.count && kind == TN_FSCK_NAMES; i++) {
+    TN_TRY_TO(done, tn_fsck_reach_meta(f, "manifest", list.items[i].name, list.items[i].size_bytes,
+                                       &is_there, err));
+  }
+  if (kind != TN_FSCK_NAMES) {
+    TN_TRY_TO(done, read_manifests(&r, list.items, list.count, is_whole, err));
+  }
   *n_rows = r.n_added_rows;
   for (size_t i = 0; i < state.files.count; i++) {
     tn_fsck_file *file = state.files.entries[i].value.ptr;
-    if (file->count > 0) {
+    if (counts(file, kind)) {
       TN_TRY_TO(done, tn_fsck_reach_data(f, file->partition, file->bucket, &file->file, &file->path,
                                          err));
     }

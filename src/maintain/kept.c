@@ -163,6 +163,13 @@ static tarn_status keep_added(void *ctx, const tn_manifest_entry *record, tarn_e
   return TARN_OK;
 }
 
+/* What writers wrote is all that streams read of a delta. */
+static tarn_status keep_appended(void *ctx, const tn_manifest_entry *record, tarn_error *err) {
+  return record->file.has_source && record->file.source == TN_SOURCE_COMPACT
+             ? TARN_OK
+             : keep_added(ctx, record, err);
+}
+
 tarn_status tn_kept_files(tn_kept *kept, const tn_snapshot *s, tarn_error *err) {
   tn_list list = {0};
   TN_TRY(read_there(kept->table, s->base_manifest_list, s->base_manifest_list_size, &kept->arena,
@@ -178,6 +185,7 @@ tarn_status tn_kept_files(tn_kept *kept, const tn_snapshot *s, tarn_error *err) 
 
 #define WITH_FILES 1 /* what the manifests of a list add, too */
 #define MAY_LACK 2   /* the list may be gone */
+#define APPENDED 4   /* with files: only those that writers wrote */
 
 /* A list and its manifests. */
 static tarn_status keep_list(tn_kept *kept, const char *name, int64_t size_bytes, int how,
@@ -190,7 +198,8 @@ static tarn_status keep_list(tn_kept *kept, const char *name, int64_t size_bytes
   for (size_t i = 0; i < list.count; i++) {
     TN_TRY(keep_name(kept, list.items[i].name, err));
     if ((how & WITH_FILES) != 0) {
-      TN_TRY(tn_listed_read(kept->table, &list.items[i], keep_added, kept, err));
+      TN_TRY(tn_listed_read(kept->table, &list.items[i],
+                            (how & APPENDED) != 0 ? keep_appended : keep_added, kept, err));
     }
   }
   return TARN_OK;
@@ -256,7 +265,7 @@ tarn_status tn_kept_changelogs(tn_kept *kept, const char *root, tarn_error *err)
                        WITH_FILES | MAY_LACK, err));
     } else if (found && kept->table->facts.changelog_producer == TN_CHANGELOG_NONE) {
       TN_TRY(keep_list(kept, s.delta_manifest_list, s.delta_manifest_list_size,
-                       WITH_FILES | MAY_LACK, err));
+                       WITH_FILES | MAY_LACK | APPENDED, err));
     }
   }
   return TARN_OK;
