@@ -329,8 +329,9 @@ static tarn_status check_tags(tn_fsck_run *f, tarn_error *err) {
  * is none. */
 static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
   tn_table *t = f->table;
-  int64_t *ids;
+  int64_t *ids, earliest;
   int32_t n;
+  TN_TRY(tn_changelog_earliest_id(t->env, t->storage, f->root, &earliest, err));
   TN_TRY(tn_snapshot_ids(t->env, t->storage, f->root, "changelog", &f->arena, &ids, &n, err));
   for (int32_t i = 0; i < n; i++) {
     tarn_error why = {0};
@@ -341,6 +342,7 @@ static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
     if (set_place(f, "changelog", ids[i]) == NULL) {
       return tn_oom(err);
     }
+    f->is_lenient = ids[i] < earliest;
     if (st == TARN_E_NOT_FOUND) {
       continue;
     }
@@ -356,9 +358,9 @@ static tarn_status check_changelogs(tn_fsck_run *f, tarn_error *err) {
       f->is_lenient = true; /* nobody reads the base */
       TN_TRY(tn_fsck_list(f, s.base_manifest_list, s.base_manifest_list_size, TN_FSCK_NAMES,
                           &n_rows, &is_whole, err));
-      f->is_lenient = false;
     }
   }
+  f->is_lenient = false;
   return TARN_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "plan/finder.h"
 
 #define ARENA_LIMIT ((size_t)1 << 30)
+#define HINT_LIMIT 4096
 #define SNAPSHOT_LIMIT ((size_t)16 << 20)
 
 static tarn_status remove_at(tn_table *t, const char *path, tarn_error *err) {
@@ -77,17 +78,44 @@ done:
   return st;
 }
 
+/* Does EARLIEST name a later snapshot: one that has gone? */
+static tarn_status earliest_is_above(tn_table *t, tn_arena *arena, int64_t id, bool *out,
+                                     tarn_error *err) {
+  const char *path = tn_path_join(arena, t->branch_path, "snapshot", "EARLIEST", NULL);
+  int64_t hint;
+  tarn_status st;
+  tn_buf text;
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  tn_buf_init(&text, &t->env->mem, HINT_LIMIT);
+  st = tn_storage_read_all(t->storage, path, &text, err);
+  *out = st == TARN_OK && tn_listing_number(tn_buf_slice(&text), &hint) && hint > id;
+  if (st == TARN_E_NOT_FOUND || st == TARN_E_LIMIT) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
 /* Without LATEST the greatest id is the latest: at each moment a state that was. */
 static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *restored,
                              tarn_error *err) {
   const char *root = t->branch_path;
   int32_t n_left, n_gone;
+  bool is_above;
   TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
   if (restored != NULL) {
     TN_TRY(restore_snapshot(t, arena, restored, err));
   }
   TN_TRY(remove_newer(t, arena, "snapshot", id, &n_left, &n_gone, err));
-  if (restored != NULL) {
+  if (n_gone > 0) { /* a newer one must not come back behind the hints */
+    const char *folder = tn_path_join(arena, root, "snapshot", NULL);
+    TN_TRY(folder != NULL ? tn_storage_sync_folder(t->storage, folder, err) : tn_oom(err));
+  }
+  TN_TRY(earliest_is_above(t, arena, id, &is_above, err));
+  if (restored != NULL || is_above) {
     TN_TRY(tn_hint_write(t->storage, root, "snapshot", "EARLIEST", id, err));
   }
   TN_TRY(remove_newer_changelogs(t, arena, id, err));
