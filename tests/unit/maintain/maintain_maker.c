@@ -34,6 +34,14 @@ static void put_schema(maintain_maker *mm, const char *fields, const char *parti
   mm->table = tm_table(&mm->tm, "");
 }
 
+void mm_begin_in(maintain_maker *mm, tarn_env *env, const char *options) {
+  memset(mm, 0, sizeof(*mm));
+  env->clock_ms = clock_ms;
+  env->clock_ctx = mm;
+  tm_begin_in(&mm->tm, env);
+  put_schema(mm, "0 k INT NOT NULL|1 v INT", "", "k", options);
+}
+
 void mm_begin(maintain_maker *mm, const char *options) {
   begin_env(mm);
   put_schema(mm, "0 k INT NOT NULL|1 v INT", "", "k", options);
@@ -46,6 +54,12 @@ void mm_begin_partitioned(maintain_maker *mm, const char *options) {
 
 void mm_end(maintain_maker *mm) {
   tn_table_release(mm->table);
+  tm_end(&mm->tm);
+}
+
+void mm_end_in(maintain_maker *mm) {
+  tn_table_release(mm->table);
+  mm->tm.env = NULL;
   tm_end(&mm->tm);
 }
 

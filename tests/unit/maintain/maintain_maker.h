@@ -21,6 +21,9 @@ typedef struct maintain_maker {
 void mm_begin(maintain_maker *mm, const char *options);
 void mm_begin_partitioned(maintain_maker *mm, const char *options);
 void mm_end(maintain_maker *mm);
+/* In an environment that is the caller's. */
+void mm_begin_in(maintain_maker *mm, tarn_env *env, const char *options);
+void mm_end_in(maintain_maker *mm);
 /* The same table opened again with other options; of a branch. */
 void mm_options(maintain_maker *mm, const char *options);
 tn_table *mm_branch(maintain_maker *mm, const char *branch);
