@@ -110,7 +110,7 @@ class Table:
             o["write-only"] = "true"
         if self.is_keyed and self.format == "parquet" and chance(0.3):
             o["data-file.thin-mode"] = "true"
-        if self.is_keyed and chance(0.15):
+        if self.is_keyed and chance(0.2) and not any(w in t for _, t in self.columns for w in ("VARIANT", "TIMESTAMP(9)")):
             o["file.format.per.level"] = rng.choice(["0:avro", "0:avro,5:parquet", "0:parquet,5:avro"])
             self.format = "avro"  # no values that it has not
         o["file.compression"] = rng.choice(["zstd", "snappy"] if self.format == "avro" else ["zstd", "snappy", "lz4", "gzip", "none"])
@@ -152,9 +152,11 @@ class Table:
         return value(self.rng, sql)
 
     def rows(self, columns=None, count=None):
-        """Rows for one commit."""
+        """Rows for one commit. (Java's reader of Parquet 2 loses the beginnings of texts in lists where a batch of 1024 rows
+        begins.)"""
         rng, rows, keys = self.rng, [], set()
-        for _ in range(count if count is not None else rng.choice([1, 5, 30, 30, 100, 400] * 5 + [3000])):
+        many = [1, 5, 30, 30, 100] if "parquet.writer.version" in self.options else [1, 5, 30, 30, 100, 400] * 5 + [3000]
+        for _ in range(count if count is not None else rng.choice(many)):
             row = {n: self.value_of(n, t) for n, t in columns or self.columns}
             if self.row_kinds and rng.random() < 0.25:
                 row["_row_kind"] = rng.choice(self.row_kinds)
