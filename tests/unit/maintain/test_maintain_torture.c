@@ -1,5 +1,5 @@
-/* test_maintain_torture.c - each allocation of maintenance fails in turn: NOMEM, nothing leaks, and the
- * table stays whole. */
+/* test_maintain_torture.c - each allocation of maintenance fails in turn: NOMEM, nothing leaks, and
+ * the table stays whole. */
 #include "maintain/branches.h"
 #include "maintain/fsck.h"
 #include "maintain/partition_expire.h"

@@ -1,5 +1,5 @@
-/* test_maintain_walk.c - maintenance that dies, or loses power, at each of its calls: the table stays
- * readable, nothing that is named is missing, and a second run completes it.
+/* test_maintain_walk.c - maintenance that dies, or loses power, at each of its calls: the table
+ * stays readable, nothing that is named is missing, and a second run completes it.
  */
 #include <errno.h>
 
