@@ -501,7 +501,7 @@ static void make_groups(model *m, char *options) {
     for (int i = 0; i < 3; i++) {
       int c = 3 * g + i;
       m->group_of[c] = g;
-      m->orders[c] = i < m->n_order_columns[g];
+      m->orders[c] = i < 2 && i < m->n_order_columns[g];
       if (m->orders[c]) {
         m->order_columns[g][i] = c;
       } else {
