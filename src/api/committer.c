@@ -3,9 +3,7 @@
 #include "api/write_handles.h"
 
 #include "base/ascii.h"
-#include "maintain/consumers.h"
-#include "maintain/expire.h"
-#include "maintain/tags.h"
+#include "maintain/after_commit.h"
 #include "model/partition.h"
 
 struct tarn_committer {
@@ -14,6 +12,7 @@ struct tarn_committer {
   tn_table *written;
   char *user;
   bool commits_empty, checks_appends, skips_maintenance;
+  tn_maintenance maintenance;
   tarn_cancel *cancel;
 };
 
@@ -117,68 +116,16 @@ static tarn_status begin_call(tarn_committer *c, int64_t identifier, const tarn_
 
 /* ------------------------------------------------------------------ after a commit */
 
-static tarn_status expire_snapshots(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  const tn_expire_request request = {.cancel = cancel};
-  return tn_expire_snapshots(table, &request, NULL, err);
-}
-
-static tarn_status expire_changelogs(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  const tn_expire_request request = {.cancel = cancel};
-  return tn_expire_changelogs(table, &request, NULL, err);
-}
-
-static tarn_status make_tags(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  (void)cancel;
-  return tn_tags_create_automatic(table, err);
-}
-
-static tarn_status make_batch_tag(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  (void)cancel;
-  return tn_tags_create_batch(table, err);
-}
-
-static tarn_status expire_tags(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  (void)cancel;
-  return tn_tags_expire(table, NULL, err);
-}
-
-static tarn_status expire_consumers(tn_table *table, const tarn_cancel *cancel, tarn_error *err) {
-  (void)cancel;
-  return tn_consumers_expire(table, NULL, err);
-}
-
 /* What the table's options ask for once there is a new snapshot. The commit has succeeded, whatever
- * comes of it: failures go to the log, and the next commit tries again. Rule: org.apache.paimon.
- * table.sink.TableCommitImpl.maintain; spec: commit, 8. */
+ * comes of it: failures are in the log, and the next commit tries again. */
 static void maintain(const commit_call *call) {
-  static const struct {
-    const char *name;
-    bool is_for_batches;
-    tarn_status (*run)(tn_table *table, const tarn_cancel *cancel, tarn_error *err);
-  } steps[] = {{"tag_creation", false, make_tags},
-               {"batch_tag_creation", true, make_batch_tag},
-               {"tag_expiration", false, expire_tags},
-               {"consumer_expiration", false, expire_consumers},
-               {"snapshot_expiration", false, expire_snapshots},
-               {"changelog_expiration", false, expire_changelogs}};
-  tn_table *table = call->c->written;
-  bool is_write_only = false;
-  tarn_error why = {0};
-  if (call->result.last_id == 0 || call->c->skips_maintenance ||
-      table->facts.bucket_mode == TN_BUCKETS_POSTPONE ||
-      tn_options_bool(&table->options, "write-only", &is_write_only, &why) != TARN_OK ||
-      is_write_only) {
-    return;
+  const tn_after_commit_request request = {
+      .user = call->c->user, .identifier = call->all.identifier, .cancel = call->c->cancel};
+  tarn_status st = TARN_OK;
+  if (call->result.last_id != 0 && !call->c->skips_maintenance) {
+    st = tn_after_commit(call->c->written, &call->c->maintenance, &request, NULL);
   }
-  for (size_t i = 0; i < TN_COUNT(steps); i++) {
-    if (steps[i].is_for_batches && call->all.identifier != TARN_BATCH_COMMIT) {
-      continue;
-    }
-    if (steps[i].run(table, call->c->cancel, &why) != TARN_OK) {
-      tn_log(table->env, TARN_LOG_WARN, "event=%s_failed table=%s cause=\"%s\"", steps[i].name,
-             table->full_name, why.message);
-    }
-  }
+  (void)st;
 }
 
 static tarn_status end_call(commit_call *call, tarn_status st, tarn_commit_result *result) {

@@ -39,8 +39,8 @@ typedef struct tn_commit_result {
   int32_t n_attempts;
 } tn_commit_result;
 
-/* Errors of all: CONFLICT (Java's words: which files, which users), TIMEOUT (retries used up),
- * IO, CORRUPT, CANCELLED, LIMIT. */
+/* Errors of all: CONFLICT (Java's words: which files, which users; retries used up), TIMEOUT
+ * (commit.timeout), IO, CORRUPT, CANCELLED, LIMIT. */
 TN_CHECKED tarn_status tn_commit_append(tn_table *table, const tn_commit_options *options,
                                         const tn_committable *committable, tn_commit_result *result,
                                         tarn_error *err);
