@@ -7,6 +7,8 @@
 #define KEY_FALLBACK "scan.fallback-branch"
 #define KEY_PRIMARY "scan.primary-branch"
 #define KEY_SNAPSHOT "scan.snapshot-id"
+#define KEY_TAG "scan.tag-name"
+#define KEY_VERSION "scan.version"
 #define SCRATCH_BYTES ((size_t)1 << 30)
 
 /* The other branch; NULL: none. *is_first: it comes before this table. */
@@ -72,6 +74,31 @@ static tarn_status other_id(opening *o, const char *text, const char **out, tarn
   return *out != NULL ? TARN_OK : tn_oom(err);
 }
 
+/* Is this read of a tag that this table has and the other branch has not? */
+static tarn_status lacks_tag(opening *o, bool *out, tarn_error *err) {
+  static const char *const keys[] = {KEY_TAG, KEY_VERSION};
+  tn_table branch = *o->table;  // the finder uses its place alone
+  tn_finder here, there;
+  tn_snapshot s;
+  *out = false;
+  branch.branch_path = o->branch_path;
+  TN_TRY(tn_finder_init(&here, o->table, &o->arena, err));
+  TN_TRY(tn_finder_init(&there, &branch, &o->arena, err));
+  for (size_t i = 0; i < TN_COUNT(keys) && !*out; i++) {
+    const char *name = tn_options_get(&o->table->options, keys[i]);
+    tarn_status st = name != NULL ? tn_find_tag(&here, name, &s, err) : TARN_E_NOT_FOUND;
+    if (st == TARN_OK) {
+      st = tn_find_tag(&there, name, &s, err);
+      *out = st == TARN_E_NOT_FOUND;
+    }
+    if (st != TARN_OK && st != TARN_E_NOT_FOUND) {
+      return st;
+    }
+    tn_error_reset(err);
+  }
+  return TARN_OK;
+}
+
 /* Options of this read alone: those that the stored ones do not tell. */
 static tarn_status collect_options(opening *o, tarn_error *err) {
   static const char *const dropped[] = {"branch", "bucket", KEY_FALLBACK, KEY_PRIMARY};
@@ -118,9 +145,10 @@ static tarn_status check_columns(const tn_table *table, const tn_table *other, t
   return TARN_OK;
 }
 
-static tarn_status open_other(opening *o, tn_table **out, tarn_error *err) {
+static tarn_status open_other(opening *o, bool is_first, tn_table **out, tarn_error *err) {
   tn_table *t = o->table, *opened;
   tarn_status st;
+  bool lacks = false;
   o->branch_path = strcmp(o->branch, "main") == 0
                        ? t->path
                        : tn_arena_printf(&o->arena, "%s/branch/branch-%s", t->path, o->branch);
@@ -130,6 +158,14 @@ static tarn_status open_other(opening *o, tn_table **out, tarn_error *err) {
   TN_TRY(load_schema(o, err));
   if (o->schema == NULL) {
     tn_log(t->env, TARN_LOG_ERROR, "table=%s branch=%s message=\"other branch not found\"",
+           t->full_name, o->branch);
+    return TARN_OK;
+  }
+  if (!is_first) {
+    TN_TRY(lacks_tag(o, &lacks, err));
+  }
+  if (lacks) {
+    tn_log(t->env, TARN_LOG_WARN, "table=%s branch=%s message=\"fallback branch lacks the tag\"",
            t->full_name, o->branch);
     return TARN_OK;
   }
@@ -147,7 +183,8 @@ static tarn_status open_other(opening *o, tn_table **out, tarn_error *err) {
   return st;
 }
 
-/* The table of the other branch; NULL: there is no such branch, and reads do without. */
+/* The table of the other branch; NULL: there is no such branch, or it falls back and lacks the tag
+ * that is read, and reads do without. */
 static tarn_status find_other(tn_table *table, bool *is_first, tn_table **out, tarn_error *err) {
   opening o = {.table = table};
   tarn_status st = TARN_OK;
@@ -157,7 +194,7 @@ static tarn_status find_other(tn_table *table, bool *is_first, tn_table **out, t
     return TARN_OK;
   }
   tn_arena_init(&o.arena, &table->env->mem, SCRATCH_BYTES);
-  st = open_other(&o, out, err);
+  st = open_other(&o, *is_first, out, err);
   if (st != TARN_OK) {
     st = tn_error_context(err, st, "branch '%s'", o.branch);
   }

@@ -6,7 +6,8 @@
  *
  * The rows have this table's columns; columns of the branches go together by place. Options given
  * for this read alone count for the other branch, too, but for its bucket number; a snapshot id
- * there becomes the id of the last snapshot that is not younger.
+ * there becomes the id of the last snapshot that is not younger. At a tag that the second branch
+ * has not, the first one is read alone.
  *
  * Rule: org.apache.paimon.table.FallbackReadFileStoreTable, FileStoreTableFactory.
  * Spec: scan-plan, 9 "Chain / fallback tables".

@@ -224,7 +224,8 @@ class Reads:
 
     def system(self):
         q = self.whole()
-        q["table"] += "$" + self.rng.choice(SYSTEM)
+        some = SYSTEM if self.table.kind != "data-evolution" else [s for s in SYSTEM if s != "files"]  # Java takes columns for others
+        q["table"] += "$" + self.rng.choice(some)
         return q
 
     def logic(self):
@@ -267,9 +268,11 @@ class Reads:
             if not t.is_keyed:
                 q["options"] = {"incremental-between": f"{a},{b}", "incremental-between-scan-mode": "diff"}
                 return q if a >= first else None
-            if hidden or a < first or t.unordered or ends[0][1] != ends[1][1] or ends[1][1] != t.columns:
+            if hidden or t.frozen or a < first or t.unordered or ends[0][1] != ends[1][1] or ends[1][1] != t.columns:
                 return None
-            q.update(diff=(a, b), options={"incremental-between": f"{a},{b}", "incremental-between-scan-mode": "diff"})
+            names = {s: n for n, s in self.tags.items()}
+            between = (names[a], names[b]) if a in names and b in names and a != b and rng.random() < 0.7 else (a, b)
+            q.update(diff=(a, b), options={"incremental-between": "{},{}".format(*between), "incremental-between-scan-mode": "diff"})
             return q
         if hidden and t.is_keyed:
             return None

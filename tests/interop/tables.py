@@ -27,10 +27,11 @@ class Table:
         self.format = rng.choice(["parquet", "parquet", "avro"])
         self.is_keyed = self.kind in KEYED
         self.next_column, self.one_row_a_key, self.row_kinds = 0, False, []
+        self.frozen = False  # its columns stay
         self.unordered, self.modest, self.pools = set(), set(), {}  # names of columns
         self.options = {"file.format": self.format}
         keys = [(f"k{i}", rng.choice(KEY_TYPES) + " NOT NULL") for i in range(rng.choice([1, 1, 2]))] if self.is_keyed else []
-        may_part = self.kind not in ("data-evolution",) and rng.random() < 0.35
+        may_part = self.kind != "data-evolution" and rng.random() < (0.9 if self.kind == "branched" else 0.35)
         parts = [("part", rng.choice(PARTITION_TYPES) + (" NOT NULL" if self.is_keyed else ""))] if may_part else []
         values = self.value_columns()
         self.columns = keys + values + parts
@@ -178,6 +179,8 @@ class Table:
 
     def change(self):
         """A random schema change in the tool's JSON form, already applied here; None when none fits."""
+        if self.frozen:
+            return None
         kinds = ["add", "add", "drop", "rename", "retype", "retype", "move", "default"]
         if any("<" in t and "ROW" in t for _, t in self.columns):
             kinds += ["nested"] * (12 if self.kind.endswith("nested") else 3)

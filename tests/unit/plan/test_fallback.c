@@ -148,6 +148,41 @@ static void fallback__translates_snapshot_ids(void **state) {
   tm_end(&tm);
 }
 
+/* A tag is each branch's own; one that only the first branch has reads that branch alone. */
+static void fallback__goes_without_a_branch_that_lacks_the_tag(void **state) {
+  static const char *const ALONE[] = {"scan.tag-name=here", "scan.version=here"};
+  static const char *const BOTH[] = {"scan.tag-name=x", "scan.version=x"};
+  static const char *const NEITHER[] = {"scan.tag-name=there", "scan.version=there"};
+  table_maker tm;
+  (void)state;
+  tm_begin(&tm, 1);
+  begin(&tm, FIELDS, "bucket=-1;scan.fallback-branch=b");
+  {
+    const tn_manifest_entry mine = tm_entry_in(&tm, 1, "m1", 1);
+    const tn_manifest_entry other = tm_entry_in(&tm, 4, "b4", 40);
+    const tn_manifest_file a = tm_manifest(&tm, &mine, 1), b = tm_manifest(&tm, &other, 1);
+    tm_snapshot_parts p = {.id = 1, .delta = tm_list(&tm, &a, 1)};
+    tn_schema *own = tm.schema;
+    tm_tag(&tm, "here", &p);
+    tm_tag(&tm, "x", &p);
+    tm.branch_path = "/t/branch/branch-b";
+    p.delta = tm_list(&tm, &b, 1);
+    tm_tag(&tm, "there", &p);
+    tm_tag(&tm, "x", &p);
+    tm.branch_path = "/t";
+    tm.schema = own;
+  }
+  for (int i = 0; i < 2; i++) {
+    tn_table *table = tm_table(&tm, NEITHER[i]);
+    tarn_error error = {0};
+    assert_string_equal(plan(&tm, ALONE[i], NULL, -1), "p=1/0[m1]raw(1)");
+    assert_string_equal(plan(&tm, BOTH[i], NULL, -1), "p=1/0[m1]raw(1) !p=4/0[b4]raw(40)");
+    assert_int_equal(tm_plan_status(&tm, table, &error), TARN_E_NOT_FOUND);
+    tn_table_release(table);
+  }
+  tm_end(&tm);
+}
+
 static void fallback__splits_keep_their_branch_as_bytes(void **state) {
   table_maker tm;
   tn_table *table;
@@ -261,6 +296,7 @@ int main(void) {
       cmocka_unit_test(fallback__translates_predicates),
       cmocka_unit_test(fallback__refuses_other_columns),
       cmocka_unit_test(fallback__translates_snapshot_ids),
+      cmocka_unit_test(fallback__goes_without_a_branch_that_lacks_the_tag),
       cmocka_unit_test(fallback__splits_keep_their_branch_as_bytes),
       cmocka_unit_test(fallback__survives_failing_allocations),
   };
