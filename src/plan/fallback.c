@@ -56,7 +56,6 @@ static tarn_status load_schema(opening *o, tarn_error *err) {
 /* The id in the other branch for a snapshot id of this one. */
 static tarn_status other_id(opening *o, const char *text, const char **out, tarn_error *err) {
   tn_table *t = o->table;
-  tn_table branch = *t;  // the finder uses its place alone
   tn_finder here, there;
   tn_snapshot s, other;
   int64_t id;
@@ -65,10 +64,9 @@ static tarn_status other_id(opening *o, const char *text, const char **out, tarn
     return tn_fail(err, TARN_E_INVALID, "option '" KEY_SNAPSHOT "': cannot parse '%s' as a number",
                    text);
   }
-  branch.branch_path = o->branch_path;
   TN_TRY(tn_finder_init(&here, t, &o->arena, err));
   TN_TRY(tn_find_id(&here, KEY_SNAPSHOT, id, &s, err));
-  TN_TRY(tn_finder_init(&there, &branch, &o->arena, err));
+  TN_TRY(tn_finder_init_branch(&there, t, o->branch_path, &o->arena, err));
   TN_TRY(tn_find_time(&there, s.time_ms, &found, &other, err));
   *out = tn_arena_printf(&o->arena, "%lld", found ? (long long)other.id : 1LL);
   return *out != NULL ? TARN_OK : tn_oom(err);
@@ -77,18 +75,16 @@ static tarn_status other_id(opening *o, const char *text, const char **out, tarn
 /* Is this read of a tag that this table has and the other branch has not? */
 static tarn_status lacks_tag(opening *o, bool *out, tarn_error *err) {
   static const char *const keys[] = {KEY_TAG, KEY_VERSION};
-  tn_table branch = *o->table;  // the finder uses its place alone
-  tn_finder here, there;
+  tn_table *t = o->table;
   tn_snapshot s;
   *out = false;
-  branch.branch_path = o->branch_path;
-  TN_TRY(tn_finder_init(&here, o->table, &o->arena, err));
-  TN_TRY(tn_finder_init(&there, &branch, &o->arena, err));
   for (size_t i = 0; i < TN_COUNT(keys) && !*out; i++) {
-    const char *name = tn_options_get(&o->table->options, keys[i]);
-    tarn_status st = name != NULL ? tn_find_tag(&here, name, &s, err) : TARN_E_NOT_FOUND;
+    const char *name = tn_options_get(&t->options, keys[i]);
+    tarn_status st = name != NULL
+                         ? tn_tag_read(t->env, t->storage, t->branch_path, name, &o->arena, &s, err)
+                         : TARN_E_NOT_FOUND;
     if (st == TARN_OK) {
-      st = tn_find_tag(&there, name, &s, err);
+      st = tn_tag_read(t->env, t->storage, o->branch_path, name, &o->arena, &s, err);
       *out = st == TARN_E_NOT_FOUND;
     }
     if (st != TARN_OK && st != TARN_E_NOT_FOUND) {

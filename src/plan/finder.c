@@ -10,12 +10,16 @@
 
 static tarn_status read_id(tn_finder *f, int64_t id, tn_snapshot *out, tarn_error *err) {
   const tn_table *t = f->table;
-  return tn_snapshot_read(t->env, t->storage, t->branch_path, id, f->arena, out, err);
+  return tn_snapshot_read(t->env, t->storage, f->root, id, f->arena, out, err);
 }
 
 tarn_status tn_finder_init(tn_finder *f, tn_table *table, tn_arena *arena, tarn_error *err) {
-  const char *root = table->branch_path;
-  *f = (tn_finder){.table = table, .arena = arena};
+  return tn_finder_init_branch(f, table, table->branch_path, arena, err);
+}
+
+tarn_status tn_finder_init_branch(tn_finder *f, tn_table *table, const char *root, tn_arena *arena,
+                                  tarn_error *err) {
+  *f = (tn_finder){.table = table, .root = root, .arena = arena};
   TN_TRY(tn_snapshot_latest_id(table->env, table->storage, root, &f->latest, err));
   if (f->latest != 0) {
     TN_TRY(tn_snapshot_earliest_id(table->env, table->storage, root, &f->earliest, err));
@@ -30,7 +34,7 @@ tarn_status tn_finder_init(tn_finder *f, tn_table *table, tn_arena *arena, tarn_
 static tarn_status moved_up(tn_finder *f, int64_t id, bool *moved, tarn_error *err) {
   const tn_table *t = f->table;
   int64_t earliest;
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, f->root, &earliest, err));
   *moved = earliest > id;
   if (*moved) {
     f->earliest = earliest;
@@ -62,7 +66,7 @@ tarn_status tn_find_latest(tn_finder *f, bool *found, tn_snapshot *out, tarn_err
       return st;
     }
     // It may have expired or been rolled back between finding and reading it.
-    TN_TRY(tn_finder_init(f, f->table, f->arena, err));
+    TN_TRY(tn_finder_init_branch(f, f->table, f->root, f->arena, err));
     if (f->latest == tried) {
       return read_id(f, tried, out, err);
     }
@@ -200,7 +204,7 @@ tarn_status tn_find_last(tn_finder *f, bool (*test)(const void *ctx, const tn_sn
 
 tarn_status tn_find_tag(tn_finder *f, const char *name, tn_snapshot *out, tarn_error *err) {
   const tn_table *t = f->table;
-  return tn_tag_read(t->env, t->storage, t->branch_path, name, f->arena, out, err);
+  return tn_tag_read(t->env, t->storage, f->root, name, f->arena, out, err);
 }
 
 tarn_status tn_find_parse_time(const tn_finder *f, const char *key, const char *text, int64_t *ms,

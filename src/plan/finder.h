@@ -14,6 +14,7 @@
 
 typedef struct tn_finder {
   tn_table *table;
+  const char *root;         /* of the branch; the table's own, unless said otherwise */
   tn_arena *arena;          /* of the texts of what is found */
   int64_t earliest, latest; /* ids; 0: the table has no snapshot */
 } tn_finder;
@@ -21,6 +22,9 @@ typedef struct tn_finder {
 /* Find the range of ids; also anew, when what it ended with has gone. */
 TN_CHECKED tarn_status tn_finder_init(tn_finder *f, tn_table *table, tn_arena *arena,
                                       tarn_error *err);
+/* The same in another branch of the table; `root`, its branch_path, is borrowed. */
+TN_CHECKED tarn_status tn_finder_init_branch(tn_finder *f, tn_table *table, const char *root,
+                                             tn_arena *arena, tarn_error *err);
 
 /* Snapshot `id`, as asked for by option `key`. Errors: EXPIRED (below the earliest), NOT_FOUND. */
 TN_CHECKED tarn_status tn_find_id(tn_finder *f, const char *key, int64_t id, tn_snapshot *out,
