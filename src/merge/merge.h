@@ -24,6 +24,7 @@
  *       the smallest level > 0 (spec: merge-engines, 1 "stale versions").
  *   M6  A run whose keys descend is CORRUPT as far as the 8-byte prefixes tell, never merged
  *       wrongly in silence.
+ *   M7  A group of which all rows are looked up (tn_merge_rows.is_looked_up) is left out.
  *
  * Ties. Two writers that were open at once give equal sequence numbers to rows of one key; Paimon
  * leaves their order open (spec: merge-engines, 2). Here the rank decides, which must only depend
@@ -58,6 +59,10 @@ typedef struct tn_merge_rows {
   int32_t level;    /* of the file the rows come from */
   int32_t rank;     /* of the file among all files of the merge: larger is newer (M1) */
   const char *path; /* of the file, for messages; borrowed as long as the input lives */
+  int32_t file;     /* the input's own number of the file, for tn_merge_group */
+  /* Rows that a compaction looks up below its output: they take part in the groups of its input,
+   * but make none (M7). */
+  bool is_looked_up;
   /* References to what holds the three arrays above; NULL where the arrays are NULL. */
   tn_buffer *sequences_buffer, *kinds_buffer, *alive_buffer;
 } tn_merge_rows;
@@ -182,5 +187,54 @@ TN_CHECKED tarn_status tn_merger_create(tarn_env *env, const tn_merge_spec *spec
 TN_CHECKED tarn_status tn_merger_next(tn_merger *merger, tn_batch *out, tn_buffer **kinds,
                                       tn_buffer **sequences, tarn_error *err);
 void tn_merger_free(tn_merger *merger); /* accepts NULL */
+
+/* ------------------------------------------------------------------ changes */
+
+/* What was there before a group's newest rows: the row that a changelog or a deletion vector
+ * speaks of. */
+typedef enum tn_merge_before {
+  TN_BEFORE_NONE,
+  TN_BEFORE_DEEPER, /* the row of the smallest level > 0, looked-up ones too */
+  TN_BEFORE_TOP     /* the row at level tn_merge_changes.top_level; two of them are CORRUPT */
+} tn_merge_before;
+
+typedef struct tn_merge_changes {
+  tn_merge_before before;
+  int32_t top_level;      /* with TN_BEFORE_TOP */
+  bool gives_before_rows; /* false: only where they lie; their values are not read */
+} tn_merge_changes;
+
+/* One key. */
+typedef struct tn_merge_group {
+  int32_t after;  /* row of tn_merge_step.after; -1: the engine leaves nothing */
+  int32_t before; /* row of tn_merge_step.before; -1: there was none, or rows are not given */
+  bool has_before;
+  bool is_fresh;            /* has a row of level <= 0 */
+  bool is_single;           /* one row in all */
+  bool after_is_looked_up;  /* the surviving row is one (of selecting engines): it stays there */
+  bool before_is_looked_up; /* has_before */
+  int32_t before_file;      /* has_before: tn_merge_rows.file, and the row's place in the file */
+  int64_t before_position;
+} tn_merge_group;
+
+/* Some keys, ascending. */
+typedef struct tn_merge_step {
+  int64_t n_groups; /* 0: the end */
+  const tn_merge_group *groups;
+  /* Merged rows, retractions too; spec.keeps_deletes is not looked at. Flat columns as of
+   * tn_merger_next, and parallel to the rows kinds (int8) and sequence numbers (int64). */
+  tn_batch after, before;
+  tn_buffer *after_kinds, *after_sequences, *before_kinds, *before_sequences;
+} tn_merge_step;
+
+/* As tn_merger_create, for tn_merger_step. spec.filter must be NULL. */
+TN_CHECKED tarn_status tn_merger_create_changes(tarn_env *env, const tn_merge_spec *spec,
+                                                const tn_merge_changes *changes,
+                                                tn_merge_input **inputs, int32_t n_inputs,
+                                                tn_merger **out, tarn_error *err);
+/* The next keys. out was reset by the caller, who owns its batches and buffers; groups are the
+ * merger's until the next call. Errors: as tn_merger_next. */
+TN_CHECKED tarn_status tn_merger_step(tn_merger *merger, tn_merge_step *out, tarn_error *err);
+void tn_merge_step_reset(tarn_env *env, tn_merge_step *step); /* accepts all zero */
 
 #endif
