@@ -12,33 +12,11 @@
  */
 #include "index/deletion_vector.h"
 
-#include <roaring.h>
-
 #include "base/bytes.h"
 #include "codec/hash.h"
+#include "index/deletion_vector_parts.h"
 
-#define FRAME_BYTES ((size_t)8) /* length word and CRC */
-#define MAGIC_BYTES ((size_t)4)
-#define MAGIC_V1 0x5E43F2D0u      /* big-endian */
-#define MAGIC_V2 0x6439D3D1u      /* little-endian */
 #define MIN_KEYED_BYTES (4u + 8u) /* of v2: a key and an empty bitmap */
-#define MAX_POSITION_V1 0x7FFFFFFFu
-#define MAX_KEY_V2 0x7FFFFFFEu
-
-/* Positions with the same upper 32 bits; never empty. */
-typedef struct part {
-  uint32_t key;
-  roaring_bitmap_t *bitmap;
-} part;
-
-struct tn_dv {
-  tn_mem *mem;
-  _Atomic int32_t refs;
-  int32_t version;
-  int64_t cardinality;
-  size_t n_parts;
-  part parts[]; /* ascending by key */
-};
 
 static void dv_free(tn_dv *dv) {
   for (size_t i = 0; i < dv->n_parts; i++) {
@@ -96,14 +74,14 @@ static void add_part(tn_dv *dv, uint32_t key, roaring_bitmap_t *bitmap) {
   dv->cardinality += (int64_t)n;
 }
 
-static tarn_status create_dv(tarn_env *env, int32_t version, size_t max_parts, tn_dv **out,
-                             tarn_error *err) {
-  tn_dv *dv = tn_calloc(&env->mem, 1, sizeof(*dv) + max_parts * sizeof(part));
+tarn_status tn_dv_create(tn_mem *mem, int32_t version, size_t max_parts, tn_dv **out,
+                         tarn_error *err) {
+  tn_dv *dv = tn_calloc(mem, 1, sizeof(*dv) + max_parts * sizeof(tn_dv_part));
   *out = dv;
   if (dv == NULL) {
     return tn_oom(err);
   }
-  dv->mem = &env->mem;
+  dv->mem = mem;
   atomic_init(&dv->refs, 1);
   dv->version = version;
   return TARN_OK;
@@ -113,17 +91,17 @@ static tarn_status decode_v1(tarn_env *env, tn_slice body, const char *path, tn_
                              tarn_error *err) {
   roaring_bitmap_t *bitmap;
   size_t used;
-  TN_TRY(create_dv(env, 1, 1, out, err));
+  TN_TRY(tn_dv_create(&env->mem, 1, 1, out, err));
   TN_TRY(decode_bitmap(body, path, &bitmap, &used, err));
   add_part(*out, 0, bitmap);
   if (used != body.len) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: %zu bytes behind the bitmap", path,
                    body.len - used);
   }
-  if ((*out)->n_parts > 0 && roaring_bitmap_maximum(bitmap) > MAX_POSITION_V1) {
-    return tn_fail(err, TARN_E_CORRUPT,
-                   "%s: deletion vector: position %lu, at most %lu are possible", path,
-                   (unsigned long)roaring_bitmap_maximum(bitmap), (unsigned long)MAX_POSITION_V1);
+  if ((*out)->n_parts > 0 && roaring_bitmap_maximum(bitmap) > TN_DV_MAX_POSITION_V1) {
+    return tn_fail(
+        err, TARN_E_CORRUPT, "%s: deletion vector: position %lu, at most %lu are possible", path,
+        (unsigned long)roaring_bitmap_maximum(bitmap), (unsigned long)TN_DV_MAX_POSITION_V1);
   }
   return TARN_OK;
 }
@@ -137,7 +115,7 @@ static tarn_status decode_v2(tarn_env *env, tn_slice body, const char *path, tn_
     return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: %llu bitmaps in %zu bytes", path,
                    (unsigned long long)n, body.len);
   }
-  TN_TRY(create_dv(env, 2, (size_t)n, out, err));
+  TN_TRY(tn_dv_create(&env->mem, 2, (size_t)n, out, err));
   for (uint64_t i = 0; i < n; i++) {
     roaring_bitmap_t *bitmap;
     size_t used;
@@ -147,7 +125,7 @@ static tarn_status decode_v2(tarn_env *env, tn_slice body, const char *path, tn_
                      path, (unsigned long long)i, (unsigned long long)n);
     }
     key = tn_load_le32(body.data + at);
-    if ((int64_t)key <= last_key || key > MAX_KEY_V2) {
+    if ((int64_t)key <= last_key || key > TN_DV_MAX_KEY_V2) {
       return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: bitmap key %lu behind %lld", path,
                      (unsigned long)key, (long long)last_key);
     }
@@ -167,14 +145,14 @@ static tarn_status decode_v2(tarn_env *env, tn_slice body, const char *path, tn_
 /* The L bytes of a blob, whose frame is checked. */
 static tarn_status open_frame(tn_slice blob, const char *path, tn_slice *out, tarn_error *err) {
   uint32_t length, found, expected;
-  if (blob.len < FRAME_BYTES + MAGIC_BYTES) {
+  if (blob.len < TN_DV_FRAME_BYTES + TN_DV_MAGIC_BYTES) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: cut off after %zu bytes", path,
                    blob.len);
   }
   length = tn_load_be32(blob.data);
-  if (length != blob.len - FRAME_BYTES) {
+  if (length != blob.len - TN_DV_FRAME_BYTES) {
     return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: length word %lu, expected %zu", path,
-                   (unsigned long)length, blob.len - FRAME_BYTES);
+                   (unsigned long)length, blob.len - TN_DV_FRAME_BYTES);
   }
   *out = tn_slice_of(blob.data + 4, length);
   expected = tn_load_be32(blob.data + 4 + length);
@@ -192,10 +170,10 @@ tarn_status tn_dv_decode(tarn_env *env, tn_slice blob, const char *path, tn_dv *
   tarn_status st;
   *out = NULL;
   TN_TRY(open_frame(blob, path, &bytes, err));
-  body = tn_slice_of(bytes.data + MAGIC_BYTES, bytes.len - MAGIC_BYTES);
-  if (tn_load_be32(bytes.data) == MAGIC_V1) {
+  body = tn_slice_of(bytes.data + TN_DV_MAGIC_BYTES, bytes.len - TN_DV_MAGIC_BYTES);
+  if (tn_load_be32(bytes.data) == TN_DV_MAGIC_V1) {
     st = decode_v1(env, body, path, out, err);
-  } else if (tn_load_le32(bytes.data) == MAGIC_V2) {
+  } else if (tn_load_le32(bytes.data) == TN_DV_MAGIC_V2) {
     st = decode_v2(env, body, path, out, err);
   } else {
     st = tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector: unknown magic %08lx", path,
@@ -218,20 +196,21 @@ static tarn_status read_blob(tn_file *file, const tn_dv_place *place, uint8_t *b
   bool is_v2;
   TN_TRY(tn_file_read(file, place->offset, bytes, n_bytes, err));
   length = tn_load_be32(bytes);
-  is_v2 = tn_load_le32(bytes + 4) == MAGIC_V2;
-  if (length + (is_v2 ? FRAME_BYTES : 0) != (uint64_t)place->length) {
+  is_v2 = tn_load_le32(bytes + 4) == TN_DV_MAGIC_V2;
+  if (length + (is_v2 ? TN_DV_FRAME_BYTES : 0) != (uint64_t)place->length) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "%s: deletion vector at offset %lld: length word %llu, but length %lld is "
                    "recorded",
                    place->path, (long long)place->offset, (unsigned long long)length,
                    (long long)place->length);
   }
-  if (length + FRAME_BYTES > n_bytes) {
+  if (length + TN_DV_FRAME_BYTES > n_bytes) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "%s: cut off: expected %llu bytes at offset %lld, found %zu", place->path,
-                   (unsigned long long)(length + FRAME_BYTES), (long long)place->offset, n_bytes);
+                   (unsigned long long)(length + TN_DV_FRAME_BYTES), (long long)place->offset,
+                   n_bytes);
   }
-  *out = tn_slice_of(bytes, (size_t)length + FRAME_BYTES);
+  *out = tn_slice_of(bytes, (size_t)length + TN_DV_FRAME_BYTES);
   return TARN_OK;
 }
 
@@ -243,15 +222,16 @@ static tarn_status load_from_file(tarn_env *env, tn_file *file, const tn_dv_plac
   uint8_t *bytes = NULL;
   size_t n;
   tn_slice blob;
-  if (place->length < (int64_t)MAGIC_BYTES || left < (int64_t)(FRAME_BYTES + MAGIC_BYTES) ||
-      place->length > left) {
+  if (place->length < (int64_t)TN_DV_MAGIC_BYTES ||
+      left < (int64_t)(TN_DV_FRAME_BYTES + TN_DV_MAGIC_BYTES) || place->length > left) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "%s: deletion vector at offset %lld, length %lld is not within its %lld bytes",
                    place->path, (long long)place->offset, (long long)place->length,
                    (long long)file->size_bytes);
   }
-  n = (size_t)(left - place->length > (int64_t)FRAME_BYTES ? place->length + (int64_t)FRAME_BYTES
-                                                           : left);
+  n = (size_t)(left - place->length > (int64_t)TN_DV_FRAME_BYTES
+                   ? place->length + (int64_t)TN_DV_FRAME_BYTES
+                   : left);
   TN_TRY(tn_env_reserve(env, n, "a deletion vector", err));
   bytes = tn_alloc(&env->mem, n);
   if (bytes == NULL) {
@@ -359,7 +339,7 @@ static void clear_bits(uint8_t *bits, int64_t from, int64_t to) {
 #define RANGES_AT_ONCE 64
 
 /* Positions of one part in [first, end), which overlaps it. */
-static void apply_part(const part *p, int64_t first, int64_t end, uint8_t *selected) {
+static void apply_part(const tn_dv_part *p, int64_t first, int64_t end, uint8_t *selected) {
   int64_t base = (int64_t)p->key << 32;
   roaring_uint32_range_closed_t ranges[RANGES_AT_ONCE];
   roaring_uint32_iterator_t it;
