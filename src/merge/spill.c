@@ -10,15 +10,15 @@
  *             LIST: i32 offsets, the child   FIXED_LIST: the child   STRUCT: the children
  *
  * The files live in a folder of their own, on the local file system, which is removed with the
- * writer. They are never read by another process; a damaged one is CORRUPT all the same.
+ * tn_spill. They are never read by another process; a damaged one is CORRUPT all the same.
  */
 #include <stdio.h>
 
 #include "base/bytes.h"
 #include "codec/compress.h"
 #include "codec/hash.h"
-#include "column/vector.h"
-#include "write/write_parts.h"
+#include "io/storage.h"
+#include "merge/spill.h"
 
 #define HEAD_BYTES 16
 #define MAX_BLOCK_BYTES ((size_t)1 << 30)
