@@ -1,4 +1,4 @@
-/* verb_create.c - databases and tables: create, rename, drop. */
+/* verb_create.c - databases and tables: create, rename, drop; what databases refuse. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,15 @@ static int done(cli_session *s, tarn_status st, tarn_error *err, const char *wha
 
 /* ------------------------------------------------------------------ databases */
 
+/* json: cli_json_reset(), when it works. */
+static tarn_status parse_properties(const char *text, cli_json *json, tarn_error *err) {
+  if (cli_json_parse(text, strlen(text), json) && json->nodes[0].kind == CLI_JSON_OBJECT) {
+    return TARN_OK;
+  }
+  cli_json_reset(json);
+  return cli_usage(err, "--properties '%.200s': expected a JSON object", text);
+}
+
 int cli_run_create_database(cli_session *s) {
   const char *name = s->args->arguments[0], *properties = s->args->values[OPT_PROPERTIES];
   tarn_catalog *catalog;
@@ -37,10 +46,7 @@ int cli_run_create_database(cli_session *s) {
   cli_json json;
   tarn_status st;
   if (properties != NULL) {
-    if (!cli_json_parse(properties, strlen(properties), &json) ||
-        json.nodes[0].kind != CLI_JSON_OBJECT) {
-      cli_json_reset(&json);
-      (void)cli_usage(&err, "--properties '%.200s': expected a JSON object", properties);
+    if (parse_properties(properties, &json, &err) != TARN_OK) {
       return cli_fail(s, &err);
     }
     if (cli_json_count(&json, 0) > 0 && !s->report.is_quiet) {
@@ -81,6 +87,59 @@ int cli_run_drop_database(cli_session *s) {
     return CLI_EXIT_OK;
   }
   (void)snprintf(what, sizeof(what), "dropped the database %.200s", name);
+  return done(s, st, &err, what);
+}
+
+/* The members of an object: the library's changes. Values that are no texts are their JSON. */
+static tarn_status alter_database(tarn_catalog *catalog, const char *name, const cli_json *json,
+                                  tarn_error *err) {
+  size_t count = cli_json_count(json, 0), n = 0;
+  cli_text *texts = calloc(2 * count + 1, sizeof(*texts));
+  tarn_option *changes = calloc(count + 1, sizeof(*changes));
+  tarn_status st = texts != NULL && changes != NULL ? TARN_OK : cli_no_memory(err);
+  for (size_t i = cli_json_first(json, 0); st == TARN_OK && i < json->nodes[0].after;
+       i = json->nodes[i].after, n++) {
+    bool is_removed = json->nodes[i].kind == CLI_JSON_NULL;
+    cli_json_key(json, i, &texts[2 * n]);
+    cli_text_char(&texts[2 * n], '\0');
+    cli_json_text(json, i, &texts[2 * n + 1]);
+    cli_text_char(&texts[2 * n + 1], '\0');
+    if (texts[2 * n].is_broken || texts[2 * n + 1].is_broken) {
+      st = cli_no_memory(err);
+    }
+    changes[n] = (tarn_option){texts[2 * n].data, is_removed ? NULL : texts[2 * n + 1].data};
+  }
+  if (st == TARN_OK) {
+    st = tarn_database_alter(catalog, name, changes, n, err);
+  }
+  for (size_t i = 0; texts != NULL && i < 2 * count; i++) {
+    cli_text_reset(&texts[i]);
+  }
+  free(texts);
+  free(changes);
+  return st;
+}
+
+int cli_run_alter_database(cli_session *s) {
+  const char *name = s->args->arguments[0], *properties = s->args->values[OPT_PROPERTIES];
+  tarn_catalog *catalog;
+  tarn_error err;
+  char what[300];
+  cli_json json;
+  tarn_status st;
+  if (properties == NULL) {
+    (void)cli_usage(&err, "db alter needs --properties JSON");
+    return cli_fail(s, &err);
+  }
+  if (parse_properties(properties, &json, &err) != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  st = cli_session_catalog(s, &catalog, &err);
+  if (st == TARN_OK) {
+    st = alter_database(catalog, name, &json, &err);
+  }
+  cli_json_reset(&json);
+  (void)snprintf(what, sizeof(what), "changed the database %.200s", name);
   return done(s, st, &err, what);
 }
 

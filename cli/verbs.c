@@ -275,7 +275,11 @@ const cli_verb cli_verbs[] = {
     {"db", "drop", "DB", 1, 1, CLI_VALUE_TEXT, TAKES(OPT_IF_EXISTS, OPT_CASCADE, DANGER),
      CLI_SINCE_WRITE, "Drop a database, which must have no tables unless --cascade is given", NULL,
      cli_run_drop_database, NULL},
-    NOT_YET("db", "alter", CLI_SINCE_LATER),
+    {"db", "alter", "DB", 1, 1, CLI_VALUE_TEXT, TAKES(OPT_IF_EXISTS, OPT_PROPERTIES),
+     CLI_SINCE_WRITE, "Change properties of a database",
+     "The properties as JSON: {\"key\": \"value\", \"other\": null}, where null removes one.\n"
+     "A warehouse on a file system keeps no properties: every change is refused, as by Java.",
+     cli_run_alter_database, NULL},
     {"table", "create", ONE_TABLE,
      TAKES(OPT_SCHEMA, OPT_PRIMARY_KEYS, OPT_PARTITION_KEYS, OPT_IF_NOT_EXISTS), CLI_SINCE_WRITE,
      "Create a table",

@@ -194,6 +194,7 @@ int cli_run_system_table(cli_session *session);
 int cli_run_inspect(cli_session *session);
 int cli_run_create_database(cli_session *session);
 int cli_run_drop_database(cli_session *session);
+int cli_run_alter_database(cli_session *session);
 int cli_run_create_table(cli_session *session);
 int cli_run_alter(cli_session *session);
 int cli_run_rename_table(cli_session *session);

@@ -21,6 +21,12 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_database_create(tarn_catalog *catalog,
 /* cascade: 0: only when it has no tables (else TARN_E_INVALID). Errors: also TARN_E_NOT_FOUND. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_database_drop(tarn_catalog *catalog, const char *name,
                                                         int32_t cascade, tarn_error *err);
+/* Change properties of a database: each one is set, or removed when its value is NULL. Errors:
+ * TARN_E_UNSUPPORTED unless n is 0: a catalog on a file system keeps no properties, and Java's
+ * refuses the change, too; TARN_E_INVALID ("sys"). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_database_alter(tarn_catalog *catalog, const char *name,
+                                                         const tarn_option *changes, size_t n,
+                                                         tarn_error *err);
 
 /* Create a table: schema 0. schema_json: {"fields": [{"name", "type", "description", "default"}],
  * "primaryKeys": [], "partitionKeys": [], "options": {}, "comment"}, types as SQL texts

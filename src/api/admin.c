@@ -16,6 +16,14 @@ tarn_status tarn_database_drop(tarn_catalog *catalog, const char *name, int32_t 
   return tn_database_drop(catalog->catalog, name, cascade != 0, err);
 }
 
+tarn_status tarn_database_alter(tarn_catalog *catalog, const char *name, const tarn_option *changes,
+                                size_t n, tarn_error *err) {
+  (void)changes; /* none of them is known */
+  tn_error_reset(err);
+  TN_TRY(tn_env_check(catalog->catalog->env, err));
+  return tn_database_alter(name, n, err);
+}
+
 tarn_status tarn_table_create(tarn_catalog *catalog, const char *name, const char *schema_json,
                               tarn_error *err) {
   tarn_env *env = catalog->catalog->env;

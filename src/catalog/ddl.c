@@ -216,6 +216,12 @@ tarn_status tn_database_drop(tn_catalog *catalog, const char *name, bool cascade
   return st;
 }
 
+tarn_status tn_database_alter(const char *name, size_t n_changes, tarn_error *err) {
+  TN_TRY(check_not_system(name, err));
+  return n_changes == 0 ? TARN_OK
+                        : tn_fail(err, TARN_E_UNSUPPORTED, "Alter database is not supported.");
+}
+
 /* ------------------------------------------------------------------ publishing schemas (D1) */
 
 /* A publish failed and its outcome is not known (D3). Two changers never write the same bytes but

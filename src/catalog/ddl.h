@@ -24,6 +24,9 @@ TN_CHECKED tarn_status tn_database_create(tn_catalog *catalog, const char *name,
  * given; the database sys), IO. */
 TN_CHECKED tarn_status tn_database_drop(tn_catalog *catalog, const char *name, bool cascade,
                                         tarn_error *err);
+/* Change properties. Errors: INVALID (the database sys), UNSUPPORTED when there is a change: a file
+ * system has no place for them. Java does not look for the database either. */
+TN_CHECKED tarn_status tn_database_alter(const char *name, size_t n_changes, tarn_error *err);
 
 /* A table from its JSON (schema_json_in.h). catalog may be NULL for a path, whose parent folder
  * must be there. Errors: EXISTS, NOT_FOUND (the database), INVALID, UNSUPPORTED (a kind of table),

@@ -76,6 +76,15 @@ static void admin__a_tables_life(void **state) {
   assert_works(tarn_database_drop(f->catalog, "d", 0, &f->err), f->err);
 }
 
+static void admin__databases_keep_no_properties(void **state) {
+  static const tarn_option changes[] = {{"a", "b"}, {"c", NULL}};
+  fixture *f = *state;
+  assert_works(tarn_database_alter(f->catalog, "d", NULL, 0, &f->err), f->err);
+  assert_int_equal(tarn_database_alter(f->catalog, "d", changes, 2, &f->err), TARN_E_UNSUPPORTED);
+  assert_contains(f->err.message, "Alter database is not supported.");
+  assert_int_equal(tarn_database_alter(f->catalog, "sys", NULL, 0, &f->err), TARN_E_INVALID);
+}
+
 /* ------------------------------------------------------------------ from Arrow */
 
 static struct ArrowSchema leaf(const char *name, const char *format, int64_t flags) {
@@ -211,6 +220,7 @@ static void schema_from_arrow__gives_back_the_columns_of_a_table(void **state) {
 int main(void) {
   static const struct CMUnitTest tests[] = {
       TEST(admin__a_tables_life),
+      TEST(admin__databases_keep_no_properties),
       TEST(schema_from_arrow__takes_types),
       TEST(schema_from_arrow__takes_nested_types),
       TEST(schema_from_arrow__refuses_what_no_column_can_be),
