@@ -14,6 +14,8 @@ static cli_row_style row_style(const cli_session *s, bool has_kind) {
   style.null_text = s->args->values[OPT_NULL];
   style.has_colors = s->has_colors;
   style.max_width = s->max_width;
+  style.options = s->args->table_options;
+  style.n_options = s->args->n_table_options;
   return style;
 }
 

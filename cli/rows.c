@@ -1,11 +1,13 @@
 /* rows.c - rows printed in one of the formats: a table of formats, each with three functions. */
 #include "rows.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "grid.h"
 #include "nanoarrow/nanoarrow_ipc.h"
+#include "tarn/parquet.h"
 
 #define TABLE_PIECE_ROWS 1000 /* whose widths are found before they are shown */
 
@@ -26,6 +28,7 @@ struct cli_rows {
   cli_text scratch; /* a cell of csv or table */
   struct ArrowIpcWriter ipc;
   struct ArrowArrayView view;
+  tarn_parquet_writer *parquet;
 };
 
 static tarn_status fail(tarn_error *err, tarn_status status, const char *message,
@@ -270,6 +273,56 @@ static tarn_status arrow_end(cli_rows *rows, tarn_error *err) {
   return ipc_check(ArrowIpcWriterWriteArrayView(&rows->ipc, NULL, &why), &why, err);
 }
 
+/* ------------------------------------------------------------------ parquet */
+
+/* Bytes come a row group at a time; so much is not gathered once more. */
+static int32_t parquet_bytes(void *ctx, const void *bytes, size_t n_bytes) {
+  cli_output *output = ctx;
+  cli_text_add(&output->pending, bytes, n_bytes);
+  if (cli_output_row(output)) {
+    return 0;
+  }
+  return output->os_errno != 0 ? output->os_errno : EIO; /* the output's state tells more */
+}
+
+static tarn_status parquet_check(const cli_rows *rows, tarn_status st, tarn_error *err) {
+  return st == TARN_E_IO && rows->output->state != CLI_OUTPUT_FINE
+             ? cli_output_status(rows->output, err)
+             : st;
+}
+
+static bool is_of_files(const char *key) {
+  return strncmp(key, "parquet.", 8) == 0 || strncmp(key, "file.compression", 16) == 0 ||
+         strcmp(key, "file.block-size") == 0;
+}
+
+static tarn_status parquet_begin(cli_rows *rows, tarn_error *err) {
+  const cli_row_style *style = &rows->style;
+  tarn_option *options = calloc(style->n_options + 1, sizeof(*options));
+  size_t n = 0;
+  tarn_status st;
+  if (options == NULL) {
+    return fail(err, TARN_E_NOMEM, "out of memory", "");
+  }
+  for (size_t i = 0; i < style->n_options; i++) {
+    if (is_of_files(style->options[i].key)) {
+      options[n++] = style->options[i];
+    }
+  }
+  st = tarn_parquet_writer_create(rows->cells->env, &rows->cells->schema, options, n, parquet_bytes,
+                                  rows->output, &rows->parquet, err);
+  free(options);
+  return parquet_check(rows, st, err);
+}
+
+static tarn_status parquet_add(cli_rows *rows, const struct ArrowArray *batch, tarn_error *err) {
+  return parquet_check(rows, tarn_parquet_writer_write(rows->parquet, batch, err), err);
+}
+
+static tarn_status parquet_end(cli_rows *rows, tarn_error *err) {
+  return parquet_check(rows, tarn_parquet_writer_finish(rows->parquet, err), err);
+}
+
 /* ------------------------------------------------------------------ the formats */
 
 static const row_format formats[] = {
@@ -278,6 +331,7 @@ static const row_format formats[] = {
     [CLI_FORMAT_JSON] = {nothing, json_add, json_end},
     [CLI_FORMAT_CSV] = {csv_begin, csv_add, nothing},
     [CLI_FORMAT_ARROW] = {arrow_begin, arrow_add, arrow_end},
+    [CLI_FORMAT_PARQUET] = {parquet_begin, parquet_add, parquet_end},
 };
 
 tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_row_style *style,
@@ -327,6 +381,7 @@ void cli_rows_free(cli_rows *rows) {
     if (rows->ipc.private_data != NULL) {
       ArrowIpcWriterReset(&rows->ipc);
     }
+    tarn_parquet_writer_free(rows->parquet);
     ArrowArrayViewReset(&rows->view);
     cli_grid_reset(&rows->grid);
     cli_text_reset(&rows->scratch);

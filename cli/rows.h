@@ -16,16 +16,19 @@ typedef enum cli_format {
   CLI_FORMAT_JSONL,
   CLI_FORMAT_JSON,
   CLI_FORMAT_CSV,
-  CLI_FORMAT_ARROW
+  CLI_FORMAT_ARROW,
+  CLI_FORMAT_PARQUET
 } cli_format;
 
 typedef struct cli_row_style {
   cli_format format;
-  bool has_kind;         /* the first column is the row kind */
-  bool has_header;       /* csv, table */
-  const char *null_text; /* csv, table; NULL: the format's own */
-  bool has_colors;       /* table */
-  size_t max_width;      /* of a line of a table; 0: any */
+  bool has_kind;              /* the first column is the row kind */
+  bool has_header;            /* csv, table */
+  const char *null_text;      /* csv, table; NULL: the format's own */
+  bool has_colors;            /* table */
+  size_t max_width;           /* of a line of a table; 0: any */
+  const tarn_option *options; /* of the table; parquet obeys those that tell how to write files */
+  size_t n_options;
 } cli_row_style;
 
 typedef struct cli_rows cli_rows;

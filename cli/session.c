@@ -49,26 +49,22 @@ static bool parse_memory(const char *text, size_t *out) {
 }
 
 static tarn_status find_format(cli_session *s, tarn_error *err) {
-  static const char *const names[] = {"table", "jsonl", "json", "csv", "arrow"};
+  static const char *const names[] = {"table", "jsonl", "json", "csv", "arrow", "parquet"};
   const char *name = s->args->values[OPT_FORMAT];
   s->format = s->output.is_terminal ? CLI_FORMAT_TABLE : CLI_FORMAT_JSONL;
   if (s->args->verb != NULL && cli_verb_reads_rows(s->args->verb)) {
     return TARN_OK; /* that of the rows it reads */
-  }
-  if (name != NULL && strcmp(name, "parquet") == 0) {
-    return cli_usage(err,
-                     "--format parquet is not in this release for what is printed; expected "
-                     "one of: table jsonl json csv arrow");
   }
   for (size_t i = 0; name != NULL && i < CLI_COUNT(names); i++) {
     if (strcmp(name, names[i]) == 0) {
       s->format = (cli_format)i;
     }
   }
-  return s->format == CLI_FORMAT_ARROW && s->output.is_terminal
+  return s->format >= CLI_FORMAT_ARROW && s->output.is_terminal
              ? cli_usage(err,
-                         "--format arrow writes bytes that are no text: send it to a file or a "
-                         "pipe rather than to a terminal")
+                         "--format %s writes bytes that are no text: send it to a file or a "
+                         "pipe rather than to a terminal",
+                         name)
              : TARN_OK;
 }
 

@@ -77,8 +77,9 @@ static int print_count(cli_session *s) {
   tarn_error err;
   int64_t n_rows;
   int code;
-  if (s->format == CLI_FORMAT_ARROW) {
-    (void)cli_usage(&err, "--count prints a number: expected another --format than arrow");
+  if (s->format >= CLI_FORMAT_ARROW) {
+    (void)cli_usage(&err, "--count prints a number: expected another --format than %s",
+                    s->args->values[OPT_FORMAT]);
     return cli_fail(s, &err);
   }
   code = cli_scan_open(s, NULL, CLI_SCAN_COUNT, &scan);

@@ -23,7 +23,7 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                          "options' lists them"),
     [OPT_FORMAT] =
         CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet",
-               "how to print: table, jsonl, json, csv or arrow (an IPC stream); else "
+               "how to print: table, jsonl, json, csv, arrow (an IPC stream) or parquet; else "
                "table on a terminal and jsonl in a pipe. Of 'table write': what to read"),
     [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
     [OPT_NO_HEADER] = FLAG("no-header", 0, "csv and table without the names of the columns"),

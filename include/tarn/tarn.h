@@ -8,6 +8,7 @@
  *   scan.h       planning and reading
  *   write.h      writing and committing
  *   inspect.h    looking into single files
+ *   parquet.h    Parquet files of Arrow batches
  *   arrow.h      the Arrow C data interface
  */
 #ifndef TARN_TARN_H
@@ -18,6 +19,7 @@
 #include "tarn/env.h"
 #include "tarn/error.h"
 #include "tarn/inspect.h"
+#include "tarn/parquet.h"
 #include "tarn/predicate.h"
 #include "tarn/scan.h"
 #include "tarn/table.h"

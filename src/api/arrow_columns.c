@@ -1,10 +1,12 @@
-/* arrow_columns.c - the columns of an Arrow schema as those of a new table: tarn_schema_from_arrow.
+/* arrow_columns.c - the columns of an Arrow schema as those of a new table or file:
+ * tarn_schema_from_arrow, tn_api_arrow_fields.
  *
  * The metadata "paimon.type" of a column says the type where it is there (docs/arch/arrow.md);
  * otherwise the Arrow type does. The types are those that columns of the other kind can be filled
  * from (column/arrow_import.h). The schema is trusted to be a sound C structure; its texts are not.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/handles.h"
@@ -207,13 +209,13 @@ static tarn_status convert(const converter *c, const struct ArrowSchema *schema,
 
 /* ------------------------------------------------------------------ the JSON of a table */
 
-static tarn_status put_column(converter *c, const struct ArrowSchema *schema, tn_buf *sql,
-                              tn_buf *out) {
-  const char *name;
+/* Its type as SQL text, in an emptied buffer. */
+static tarn_status column_sql(converter *c, const struct ArrowSchema *schema, const char **name,
+                              tn_buf *sql) {
   tn_type type;
   tn_slice text;
   c->column = schema->name != NULL ? schema->name : "";
-  TN_TRY(copy_name(c, schema->name, &name));
+  TN_TRY(copy_name(c, schema->name, name));
   sql->len = 0;
   if (find_metadata(schema->metadata, "paimon.type", &text)) {
     const char *copy = tn_arena_strndup(c->arena, (const char *)text.data, text.len);
@@ -225,7 +227,13 @@ static tarn_status put_column(converter *c, const struct ArrowSchema *schema, tn
   } else {
     TN_TRY(convert(c, schema, 1, &type));
   }
-  TN_TRY(tn_type_to_sql(&type, sql, c->err));
+  return tn_type_to_sql(&type, sql, c->err);
+}
+
+static tarn_status put_column(converter *c, const struct ArrowSchema *schema, tn_buf *sql,
+                              tn_buf *out) {
+  const char *name;
+  TN_TRY(column_sql(c, schema, &name, sql));
   TN_TRY(tn_buf_text(out, "{\"name\":", c->err));
   TN_TRY(tn_json_quote(out, tn_slice_text(name), c->err));
   TN_TRY(tn_buf_text(out, ",\"type\":", c->err));
@@ -233,12 +241,21 @@ static tarn_status put_column(converter *c, const struct ArrowSchema *schema, tn
   return tn_buf_text(out, "}", c->err);
 }
 
+static tarn_status check_struct(const struct ArrowSchema *schema, tarn_error *err) {
+  bool is_sound = schema != NULL && schema->format != NULL && strcmp(schema->format, "+s") == 0 &&
+                  schema->n_children >= 0 && schema->n_children <= INT32_MAX / 2 &&
+                  (schema->n_children == 0 || schema->children != NULL);
+  for (int64_t i = 0; is_sound && i < schema->n_children; i++) {
+    is_sound = schema->children[i] != NULL;
+  }
+  return is_sound
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID, "the Arrow schema of a table is a struct of columns");
+}
+
 static tarn_status put_columns(converter *c, const struct ArrowSchema *schema, tn_buf *sql,
                                tn_buf *out) {
-  if (schema == NULL || schema->format == NULL || strcmp(schema->format, "+s") != 0 ||
-      schema->n_children < 0 || (schema->n_children > 0 && schema->children == NULL)) {
-    return tn_fail(c->err, TARN_E_INVALID, "the Arrow schema of a table is a struct of columns");
-  }
+  TN_TRY(check_struct(schema, c->err));
   TN_TRY(tn_buf_text(out, "{\"fields\":[", c->err));
   for (int64_t i = 0; i < schema->n_children; i++) {
     TN_TRY(tn_buf_text(out, i > 0 ? "," : "", c->err));
@@ -286,4 +303,56 @@ done:
   tn_buf_reset(&sql);
   tn_arena_reset(&arena);
   return tn_api_string(st, &json, out, err);
+}
+
+/* ------------------------------------------------------------------ fields */
+
+/* The id that the metadata tells; -1: none. */
+static int32_t stored_id(const struct ArrowSchema *schema) {
+  tn_slice text;
+  char digits[12] = "";
+  long id;
+  char *end;
+  if (!find_metadata(schema->metadata, "paimon.id", &text) || text.len == 0 ||
+      text.len >= sizeof(digits)) {
+    return -1;
+  }
+  memcpy(digits, text.data, text.len);
+  id = strtol(digits, &end, 10);
+  return *end == '\0' && id >= 0 && id < INT32_MAX ? (int32_t)id : -1;
+}
+
+static tarn_status make_fields(converter *c, const struct ArrowSchema *schema, tn_field *fields,
+                               tn_buf *sql) {
+  int32_t n = (int32_t)schema->n_children, next_id = 0;
+  for (int32_t i = 0; i < n; i++) {
+    fields[i].id = stored_id(schema->children[i]);
+    if (fields[i].id >= next_id && fields[i].id < TN_FIELD_ID_KEY_BASE) {
+      next_id = fields[i].id + 1;
+    }
+  }
+  for (int32_t i = 0; i < n; i++) {
+    TN_TRY(column_sql(c, schema->children[i], &fields[i].name, sql));
+    TN_TRY(tn_buf_append(sql, "", 1, c->err));
+    fields[i].id = fields[i].id >= 0 ? fields[i].id : next_id++;
+    TN_TRY(tn_type_from_sql(c->arena, (const char *)sql->data, &next_id, &fields[i].type, c->err));
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_api_arrow_fields(tn_arena *arena, const struct ArrowSchema *schema,
+                                tn_field **fields, int32_t *n_fields, tarn_error *err) {
+  converter c = {arena, "", err};
+  tn_buf sql;
+  tarn_status st;
+  TN_TRY(check_struct(schema, err));
+  *n_fields = (int32_t)schema->n_children;
+  *fields = tn_arena_calloc(arena, (size_t)*n_fields + 1, sizeof(**fields));
+  if (*fields == NULL) {
+    return tn_oom(err);
+  }
+  tn_buf_init(&sql, arena->mem, TN_API_TEXT_LIMIT);
+  st = make_fields(&c, schema, *fields, &sql);
+  tn_buf_reset(&sql);
+  return st;
 }

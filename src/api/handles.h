@@ -93,6 +93,11 @@ typedef struct tn_api_file_rows {
 TN_CHECKED tarn_status tn_api_file_stream(tn_api_file_rows *rows, struct ArrowArrayStream *out,
                                           tarn_error *err);
 
+/* The columns of an Arrow struct schema as fields in the arena, with ids: those of the metadata
+ * "paimon.id", else new ones. Errors: INVALID naming the column, LIMIT (arrow_columns.c). */
+TN_CHECKED tarn_status tn_api_arrow_fields(tn_arena *arena, const struct ArrowSchema *schema,
+                                           tn_field **fields, int32_t *n_fields, tarn_error *err);
+
 /* The end of a call that made a text: gives it to the caller when st is OK, resets the buffer, and
  * returns st or NOMEM (text.c). */
 TN_CHECKED tarn_status tn_api_string(tarn_status st, tn_buf *text, tarn_string *out,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
+#include "datafile/writer_settings.h"
 
 /* ------------------------------------------------------------------ columns */
 
@@ -171,84 +172,18 @@ static const char *text_option(const tn_write_shape *shape, const char *key, con
   return value != NULL ? value : usual;
 }
 
-/* Options that go to the writer of a format as they are: plain numbers, 0 where they are not set.
- */
-static tarn_status number_option(const tn_write_shape *shape, const char *key, int64_t *out,
-                                 tarn_error *err) {
-  const char *text = tn_options_get(&shape->table->options, key);
-  char *end = NULL;
-  *out = text != NULL ? strtoll(text, &end, 10) : 0;
-  if (text != NULL && (end == text || *end != '\0' || *out <= 0)) {
-    return tn_fail(err, TARN_E_INVALID, "option '%s': cannot parse '%s' as a positive number", key,
-                   text);
-  }
-  return TARN_OK;
-}
-
-static tarn_status parquet_options(const tn_write_shape *shape, tn_write_options *o,
-                                   tarn_error *err) {
-  const char *dictionary = text_option(shape, "parquet.enable.dictionary", "true");
-  int64_t level, block_bytes;
-  TN_TRY(number_option(shape, "parquet.block.size", &block_bytes, err));
-  TN_TRY(number_option(shape, "parquet.page.size", &o->page_bytes, err));
-  TN_TRY(number_option(shape, "parquet.page.row.count.limit", &o->page_rows, err));
-  TN_TRY(number_option(shape, "parquet.dictionary.page.size", &o->dictionary_bytes, err));
-  TN_TRY(number_option(shape, "parquet.compression.codec.zstd.level", &level, err));
-  o->block_bytes = o->block_bytes > 0 ? o->block_bytes : block_bytes;
-  o->zstd_level = level > 0 && level <= INT32_MAX ? (int32_t)level : o->zstd_level;
-  o->compression = text_option(shape, "parquet.compression", o->compression);
-  o->no_dictionary = tn_slice_is_nocase(tn_slice_text(dictionary), "false");
-  if (tn_slice_is_nocase(tn_slice_text(text_option(shape, "parquet.writer.version", "v1")), "v2") ||
-      tn_slice_is_nocase(tn_slice_text(text_option(shape, "parquet.writer.version", "v1")),
-                         "PARQUET_2_0")) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "option 'parquet.writer.version': only v1 is written");
-  }
-  if (tn_options_get(&shape->table->options, "variant.shreddingSchema") != NULL) {
-    return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "option 'variant.shreddingSchema': shredded VARIANT columns cannot be written");
-  }
-  return TARN_OK;
-}
-
 /* Settings of Java's writers that ours do not have change how a file is laid out, never its rows.
  */
 static void tell_other_settings(const tn_write_shape *shape) {
-  static const char *const known[] = {"parquet.block.size",
-                                      "parquet.compression",
-                                      "parquet.compression.codec.zstd.level",
-                                      "parquet.dictionary.page.size",
-                                      "parquet.enable.dictionary",
-                                      "parquet.page.row.count.limit",
-                                      "parquet.page.size",
-                                      "parquet.writer.version",
-                                      "avro.codec"};
   const tn_options *options = &shape->table->options;
   for (int32_t i = 0; i < options->count; i++) {
     const char *key = options->items[i].key;
-    size_t at = 0;
-    while (at < TN_COUNT(known) && strcmp(known[at], key) != 0) {
-      at++;
-    }
-    if (at == TN_COUNT(known) &&
-        (strncmp(key, "parquet.", 8) == 0 || strncmp(key, "avro.", 5) == 0)) {
+    if ((strncmp(key, "parquet.", 8) == 0 || strncmp(key, "avro.", 5) == 0) &&
+        !tn_writer_settings_know(key)) {
       tn_log(shape->table->env, TARN_LOG_WARN,
              "an option has no effect on new files: table=%s key=%s", shape->table->full_name, key);
     }
   }
-}
-
-static tarn_status writer_options(const tn_write_shape *shape, const char *format,
-                                  const char *compression, tn_write_options *o, tarn_error *err) {
-  int64_t level;
-  *o = (tn_write_options){.compression = compression};
-  TN_TRY(tn_options_int(&shape->table->options, "file.compression.zstd-level", &level, NULL, err));
-  TN_TRY(tn_options_int(&shape->table->options, "file.block-size", &o->block_bytes, NULL, err));
-  o->zstd_level = (int32_t)level;
-  if (strcmp(format, "parquet") == 0) {
-    return parquet_options(shape, o, err);
-  }
-  o->compression = text_option(shape, "avro.codec", o->compression);
-  return TARN_OK;
 }
 
 /* What names of files tell of 'file.compression'. Rule: org.apache.paimon.format.
@@ -376,9 +311,9 @@ static tarn_status make_profile(tn_write_shape *shape, const level_options *o, i
   format = pick(p, o->changelog_format, &o->formats, o->format);
   TN_TRY(tn_format_writer_by_name(tn_slice_text(format), &p->format, err));
   p->is_columnar = strcmp(p->format->name, "avro") != 0;
-  TN_TRY(writer_options(shape, p->format->name,
-                        pick(p, o->changelog_compression, &o->compressions, o->compression),
-                        &p->options, err));
+  TN_TRY(tn_writer_settings(&shape->table->options, p->format->name,
+                            pick(p, o->changelog_compression, &o->compressions, o->compression),
+                            &p->options, err));
   TN_TRY(make_modes(shape, pick(p, o->changelog_mode, &o->modes, o->mode),
                     p->is_columnar || !shape->is_key_value, &p->modes, err));
   p->extension = tn_arena_printf(&shape->arena, "%s%s.%s", suffix[0] != '\0' ? "." : "", suffix,

@@ -426,7 +426,7 @@ static tarn_status parquet_create(tarn_env *env, tn_sink *sink, const tn_write_r
   TN_TRY_TO(failed, read_options(env, request->options, &w->settings, err));
   TN_TRY_TO(failed,
             tn_pq_write_schema_init(&w->schema, env, request->fields, request->n_fields, err));
-  w->leaves = tn_calloc(&env->mem, (size_t)w->schema.n_leaves, sizeof(*w->leaves));
+  w->leaves = tn_calloc(&env->mem, (size_t)w->schema.n_leaves + 1, sizeof(*w->leaves));
   if (w->leaves == NULL) {
     st = tn_oom(err);
     goto failed;

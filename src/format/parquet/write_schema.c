@@ -113,7 +113,7 @@ static void put_element(builder *b, const char *name, int32_t repetition, int32_
     tn_thrift_put_int(t, 3, TN_THRIFT_I32, repetition);
   }
   tn_thrift_put_binary(t, 4, tn_slice_text(name));
-  if (n_children > 0) {
+  if (leaf == NULL) {
     tn_thrift_put_int(t, 5, TN_THRIFT_I32, n_children);
   }
   if (a->converted != CONVERTED_NONE) {
@@ -420,13 +420,10 @@ tarn_status tn_pq_write_schema_init(tn_pq_write_schema *schema, tarn_env *env,
   memset(&b, 0, sizeof(b));
   b.schema = schema;
   b.err = err;
-  if (n_fields <= 0) {
-    return tn_fail(err, TARN_E_INVALID, "a Parquet file without columns cannot be written");
-  }
   tn_thrift_out_begin(&b.out, &schema->elements);
   put_element(&b, ROOT_NAME, -1, n_fields, NULL, -1, &plain);
   schema->n_columns = n_fields;
-  schema->columns = tn_arena_calloc(&schema->arena, (size_t)n_fields, sizeof(*schema->columns));
+  schema->columns = tn_arena_calloc(&schema->arena, (size_t)n_fields + 1, sizeof(*schema->columns));
   if (schema->columns == NULL) {
     return tn_oom(err);
   }
@@ -439,7 +436,7 @@ tarn_status tn_pq_write_schema_init(tn_pq_write_schema *schema, tarn_env *env,
                       &schema->columns[i]));
   }
   schema->leaves =
-      tn_arena_calloc(&schema->arena, (size_t)schema->n_leaves, sizeof(*schema->leaves));
+      tn_arena_calloc(&schema->arena, (size_t)schema->n_leaves + 1, sizeof(*schema->leaves));
   if (schema->leaves == NULL) {
     return tn_oom(err);
   }
