@@ -11,20 +11,23 @@
 
 static const tn_field row_kind_type = {.id = TN_FIELD_ID_ROWKIND, .type = {.root = TN_TINYINT}};
 
-static tarn_status unknown_column(const char *name, const tn_field *fields, int32_t n_fields,
-                                  tarn_error *err) {
+static tarn_status unknown_column(const tarn_table *table, const char *name, const tn_field *fields,
+                                  int32_t n_fields, tarn_error *err) {
+  const char *of = table->system != NULL ? table->system->full_name : table->table->full_name;
   tn_nearest nearest;
   tn_nearest_init(&nearest, tn_slice_text(name));
   for (int32_t i = 0; i < n_fields; i++) {
     tn_nearest_offer(&nearest, fields[i].name);
   }
-  return tn_fail(err, TARN_E_NOT_FOUND, "no column '%s'%s", name, tn_nearest_hint(&nearest).text);
+  return tn_fail(err, TARN_E_NOT_FOUND, "%s: there is no column '%s'%s", of, name,
+                 tn_nearest_hint(&nearest).text);
 }
 
 /* A column of the table by its exact name, else by a dotted path: indexes into fields of each
  * level. */
-static tarn_status find_path(const tn_field *fields, int32_t n_fields, const char *name,
-                             int32_t path[MAX_PATH], int32_t *n_path, tarn_error *err) {
+static tarn_status find_path(const tarn_table *table, const tn_field *fields, int32_t n_fields,
+                             const char *name, int32_t path[MAX_PATH], int32_t *n_path,
+                             tarn_error *err) {
   const tn_field *level = fields;
   int32_t n_level = n_fields, n = 0;
   tn_slice rest = tn_slice_text(name);
@@ -54,7 +57,7 @@ static tarn_status find_path(const tn_field *fields, int32_t n_fields, const cha
     n_level = level[at].type.n_fields;
     level = level[at].type.fields;
   }
-  return unknown_column(name, fields, n_fields, err);
+  return unknown_column(table, name, fields, n_fields, err);
 }
 
 static const tn_field *field_at(const tn_field *fields, const int32_t *path, int32_t n_path) {
@@ -109,7 +112,7 @@ tarn_status tn_api_resolve_columns(tarn_scan *scan, const char *const *columns, 
   for (size_t i = 0; i < n; i++, at++) {
     const char *name = columns != NULL ? columns[i] : own[i].name;
     int32_t path[MAX_PATH], n_path;
-    TN_TRY(find_path(fields, n_fields, name, path, &n_path, err));
+    TN_TRY(find_path(scan->table, fields, n_fields, name, path, &n_path, err));
     out[at] = shown_field(fields, path, n_path, tn_arena_strdup(&scan->arena, name));
     if (out[at].name == NULL) {
       return tn_oom(err);
