@@ -11,7 +11,7 @@ tarn_status tarn_scan_plan(tarn_scan *scan, tarn_plan **out, tarn_error *err) {
   TN_TRY(tn_env_check(env, err));
   if (scan->table->system != NULL) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "system table $%s has no splits: read it with tarn_scan_read",
+                   "system table $%s is read as a whole: it has no splits to plan",
                    scan->table->system->name);
   }
   plan = tn_alloc(&env->mem, sizeof(*plan));
