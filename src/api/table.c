@@ -78,7 +78,7 @@ static tarn_status open_parts(tarn_table *table, tn_catalog *catalog, const tn_t
                      "tables of the database '%s' have neither branches nor system tables",
                      name->database);
     }
-    return tn_system_open_global(catalog, name->table, &table->system, err);
+    return tn_system_open_global(catalog, name->table, dynamic, n_dynamic, &table->system, err);
   }
   TN_TRY_TO(done, tn_catalog_table(table->env, catalog, name, dynamic, n_dynamic, &opened, err));
   TN_TRY_TO(done, tn_plan_travel(opened, &table->table, err));

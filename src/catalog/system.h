@@ -34,12 +34,14 @@ typedef struct tn_system {
 /* A system table of a data table (retained, with its dynamic options applied and travelled).
  * dynamic: the dynamic options, some of which a system table refuses.
  * Errors: NOT_FOUND, UNSUPPORTED (one that Paimon has and this release lacks; an option by name),
- * INVALID (row tracking of a table that has none). */
+ * INVALID (row tracking of a table that has none; an option of time travel, where the table is the
+ * same at any time). */
 TN_CHECKED tarn_status tn_system_open(tn_table *table, const char *name, const tn_option *dynamic,
                                       int32_t n_dynamic, tn_system **out, tarn_error *err);
 /* A table of the database sys, its name in letters of any case. The catalog may be freed before.
- * Errors: NOT_FOUND. */
+ * Errors: NOT_FOUND, INVALID (an option of time travel). */
 TN_CHECKED tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name,
+                                             const tn_option *dynamic, int32_t n_dynamic,
                                              tn_system **out, tarn_error *err);
 void tn_system_free(tn_system *system); /* accepts NULL */
 

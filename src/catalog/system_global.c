@@ -256,11 +256,12 @@ static const char *const partition_keys[] = {"database_name", "table_name", "par
 static const char *const table_option_keys[] = {"table_name"};
 static const char *const catalog_option_keys[] = {"key"};
 
-TN_SYSTEM_KIND(tables, table_fields, table_keys, table_rows);
-TN_SYSTEM_KIND(all_table_options, table_option_fields, table_option_keys, table_option_rows);
-TN_SYSTEM_KIND(catalog_options, catalog_option_fields, catalog_option_keys, catalog_option_rows);
+TN_TIMELESS_KIND(tables, table_fields, table_keys, table_rows);
+TN_TIMELESS_KIND(all_table_options, table_option_fields, table_option_keys, table_option_rows);
+TN_TIMELESS_KIND(catalog_options, catalog_option_fields, catalog_option_keys, catalog_option_rows);
 const tn_system_kind tn_system_all_partitions = {
     .name = "partitions",
+    .ignores_travel = true,
     .fields = partition_fields,
     .n_fields = (int32_t)TN_COUNT(partition_fields),
     .primary_keys = partition_keys,

@@ -60,6 +60,7 @@ typedef struct tn_system_kind {
   int32_t n_fields;
   const char *const *primary_keys;
   int32_t n_primary_keys;
+  bool ignores_travel; /* shows the same whatever snapshot, tag or time a read is of */
 
   /* Of rows that are made here: add all of them, or a piece and set scan->has_more. */
   tarn_status (*rows)(tn_system_scan *scan, tarn_error *err);
@@ -70,9 +71,12 @@ typedef struct tn_system_kind {
                        tarn_error *err); /* columns and keys */
 } tn_system_kind;
 
-#define TN_SYSTEM_KIND(name, fields, keys, rows) \
-  const tn_system_kind tn_system_##name = {      \
-      #name, fields, (int32_t)TN_COUNT(fields), keys, (int32_t)TN_COUNT(keys), rows, NULL, NULL}
+#define TN_SYSTEM_KIND_OF(name, fields, keys, rows, ignores)                                  \
+  const tn_system_kind tn_system_##name = {                                                   \
+      #name, fields, (int32_t)TN_COUNT(fields), keys, (int32_t)TN_COUNT(keys), ignores, rows, \
+      NULL,  NULL}
+#define TN_SYSTEM_KIND(name, fields, keys, rows) TN_SYSTEM_KIND_OF(name, fields, keys, rows, false)
+#define TN_TIMELESS_KIND(name, fields, keys, rows) TN_SYSTEM_KIND_OF(name, fields, keys, rows, true)
 
 /* system_metadata.c */
 extern const tn_system_kind tn_system_snapshots, tn_system_schemas, tn_system_options,

@@ -386,6 +386,6 @@ static const char *const partition_keys[] = {"partition"},
                          *const file_keys[] = {"file_name"};
 
 TN_SYSTEM_KIND(partitions, partition_fields, partition_keys, partition_rows);
-TN_SYSTEM_KIND(buckets, bucket_fields, bucket_keys, bucket_rows);
+TN_TIMELESS_KIND(buckets, bucket_fields, bucket_keys, bucket_rows);
 TN_SYSTEM_KIND(manifests, manifest_fields, file_keys, manifest_rows);
 TN_SYSTEM_KIND(table_indexes, index_fields, file_keys, index_rows);

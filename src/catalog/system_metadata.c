@@ -478,11 +478,11 @@ static const char *const snapshot_keys[] = {"snapshot_id"}, *const schema_keys[]
                          *const consumer_keys[] = {"consumer_id"},
                          *const aggregation_keys[] = {"field_name"};
 
-TN_SYSTEM_KIND(snapshots, snapshot_fields, snapshot_keys, snapshot_rows);
-TN_SYSTEM_KIND(schemas, schema_fields, schema_keys, schema_rows);
-TN_SYSTEM_KIND(options, option_fields, option_keys, option_rows);
-TN_SYSTEM_KIND(tags, tag_fields, tag_keys, tag_rows);
-TN_SYSTEM_KIND(branches, branch_fields, branch_keys, branch_rows);
-TN_SYSTEM_KIND(consumers, consumer_fields, consumer_keys, consumer_rows);
-TN_SYSTEM_KIND(aggregation_fields, aggregation_fields, aggregation_keys, aggregation_rows);
+TN_TIMELESS_KIND(snapshots, snapshot_fields, snapshot_keys, snapshot_rows);
+TN_TIMELESS_KIND(schemas, schema_fields, schema_keys, schema_rows);
+TN_TIMELESS_KIND(options, option_fields, option_keys, option_rows);
+TN_TIMELESS_KIND(tags, tag_fields, tag_keys, tag_rows);
+TN_TIMELESS_KIND(branches, branch_fields, branch_keys, branch_rows);
+TN_TIMELESS_KIND(consumers, consumer_fields, consumer_keys, consumer_rows);
+TN_TIMELESS_KIND(aggregation_fields, aggregation_fields, aggregation_keys, aggregation_rows);
 TN_SYSTEM_KIND(statistics, statistic_fields, snapshot_keys, statistic_rows);

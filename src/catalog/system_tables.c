@@ -91,11 +91,39 @@ static tarn_status make_system(tarn_env *env, const tn_system_kind *kind, tn_sys
   return TARN_OK;
 }
 
+/* A read of a certain snapshot, tag or time is not answered with what is there now. Java answers so
+ * (TableScan classes that look at no scan option). */
+static tarn_status check_travel(const tn_system *system, const tn_option *dynamic, int32_t n,
+                                tarn_error *err) {
+  static const char *const keys[] = {"scan.snapshot-id",
+                                     "scan.tag-name",
+                                     "scan.timestamp",
+                                     "scan.timestamp-millis",
+                                     "log.scan.timestamp-millis",
+                                     "scan.version",
+                                     "scan.watermark",
+                                     "scan.creation-time-millis",
+                                     "scan.file-creation-time-millis",
+                                     "incremental-between",
+                                     "incremental-between-timestamp",
+                                     "incremental-to-auto-tag"};
+  for (int32_t i = 0; i < n && system->kind->ignores_travel; i++) {
+    for (size_t k = 0; k < TN_COUNT(keys); k++) {
+      if (strcmp(dynamic[i].key, keys[k]) == 0) {
+        return tn_fail(err, TARN_E_INVALID,
+                       "%s is the same for every snapshot: option '%s' cannot be obeyed",
+                       system->full_name, keys[k]);
+      }
+    }
+  }
+  return TARN_OK;
+}
+
 tarn_status tn_system_open(tn_table *table, const char *name, const tn_option *dynamic,
                            int32_t n_dynamic, tn_system **out, tarn_error *err) {
   const tn_system_kind *kind = find_kind(kinds, TN_COUNT(kinds), name);
   tn_system *system;
-  tarn_status st = TARN_OK;
+  tarn_status st;
   *out = NULL;
   if (kind == NULL) {
     return no_such_table(name, err);
@@ -103,9 +131,8 @@ tarn_status tn_system_open(tn_table *table, const char *name, const tn_option *d
   TN_TRY(make_system(table->env, kind, &system, err));
   system->table = tn_table_retain(table);
   system->full_name = tn_arena_printf(&system->arena, "%s$%s", table->full_name, name);
-  if (system->full_name == NULL) {
-    st = tn_oom(err);
-  } else if (kind->shape != NULL) {
+  st = system->full_name != NULL ? check_travel(system, dynamic, n_dynamic, err) : tn_oom(err);
+  if (st == TARN_OK && kind->shape != NULL) {
     st = kind->shape(system, dynamic, n_dynamic, err);
   }
   if (st != TARN_OK) {
@@ -121,7 +148,8 @@ static bool shows_catalog_options(const tn_catalog *catalog) {
   return value != NULL && strcmp(value, "true") == 0;
 }
 
-tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name, tn_system **out,
+tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name,
+                                  const tn_option *dynamic, int32_t n_dynamic, tn_system **out,
                                   tarn_error *err) {
   const tn_system_kind *kind = find_kind(global_kinds, TN_COUNT(global_kinds), name);
   tn_system *system;
@@ -148,7 +176,7 @@ tarn_status tn_system_open_global(const tn_catalog *catalog, const char *name, t
                        err);
   if (st == TARN_OK) {
     system->full_name = tn_arena_printf(&system->arena, TN_SYSTEM_DATABASE ".%s", system->name);
-    st = system->full_name != NULL ? TARN_OK : tn_oom(err);
+    st = system->full_name != NULL ? check_travel(system, dynamic, n_dynamic, err) : tn_oom(err);
   }
   if (st != TARN_OK) {
     tn_system_free(system);

@@ -264,10 +264,38 @@ static void buckets__are_those_of_the_latest_snapshot(void **state) {
   begin_keyed(&t, "bucket=2");
   more = keyed_entry(&t, "d.avro", 1, 1, 0, 11, 12);
   tm_commit(&t.tm, 2, &more, 1);
-  st_open(&t, "scan.snapshot-id=1");
+  st_open(&t, "");
   t.system = "buckets";
   t.select = "partition,bucket,record_count,file_count,last_update_time";
   st_assert(&t, "{1}|1|10|1|1970-01-01 00:00:12.000"); /* the maker's snapshots hold their own */
+  st_end(&t);
+}
+
+static void system__timeless_ones_refuse_to_travel(void **state) {
+  static const char *const timeless[] = {"snapshots", "schemas",   "options", "tags",
+                                         "branches",  "consumers", "buckets", "aggregation_fields"};
+  static const char *const travelling[] = {
+      "files",           "manifests",  "partitions", "table_indexes",
+      "file_key_ranges", "statistics", "ro",         "audit_log"};
+  system_test t;
+  (void)state;
+  begin_keyed(&t, "bucket=2");
+  for (size_t i = 0; i < TN_COUNT(timeless); i++) {
+    t.system = timeless[i];
+    t.dynamic = "scan.mode=latest;scan.snapshot-id=1";
+    st_assert_fails(&t, TARN_E_INVALID, "'scan.snapshot-id'");
+    t.dynamic = "scan.tag-name=x";
+    st_assert_fails(&t, TARN_E_INVALID, timeless[i]);
+    t.dynamic = "scan.manifest.parallelism=1";
+    OK(st_read(&t, err));
+  }
+  t.dynamic = "scan.snapshot-id=1";
+  for (size_t i = 0; i < TN_COUNT(travelling); i++) {
+    tn_option option = {"scan.snapshot-id", "1"};
+    tn_system *system;
+    OK(tn_system_open(t.table, travelling[i], &option, 1, &system, err));
+    tn_system_free(system);
+  }
   st_end(&t);
 }
 
@@ -487,6 +515,7 @@ static void global__names_and_columns(void **state) {
   tn_catalog *catalog = NULL;
   tn_system *system = NULL;
   tarn_error error = {0};
+  const tn_option travel = {"scan.tag-name", "t"};
   const char **names;
   int32_t n;
   tn_arena arena;
@@ -497,15 +526,19 @@ static void global__names_and_columns(void **state) {
   assert_int_equal(n, 3);
   assert_string_equal(names[0], "all_table_options");
   assert_string_equal(names[2], "tables");
-  assert_int_equal(tn_system_open_global(catalog, "catalog_options", &system, &error),
+  assert_int_equal(tn_system_open_global(catalog, "catalog_options", NULL, 0, &system, &error),
                    TARN_E_NOT_FOUND);
   assert_non_null(strstr(error.message, "catalog-options-table.enabled"));
-  assert_int_equal(tn_system_open_global(catalog, "table", &system, &error), TARN_E_NOT_FOUND);
+  assert_int_equal(tn_system_open_global(catalog, "table", NULL, 0, &system, &error),
+                   TARN_E_NOT_FOUND);
   assert_non_null(strstr(error.message, "did you mean 'tables'?"));
+  assert_int_equal(tn_system_open_global(catalog, "tables", &travel, 1, &system, &error),
+                   TARN_E_INVALID);
+  assert_non_null(strstr(error.message, "'scan.tag-name'"));
   tn_catalog_free(catalog);
 
   OK(tn_catalog_open(env, NULL, options, 4, &catalog, err));
-  OK(tn_system_open_global(catalog, "Catalog_Options", &system, err));
+  OK(tn_system_open_global(catalog, "Catalog_Options", NULL, 0, &system, err));
   tn_catalog_free(catalog); /* it is needed no more */
   assert_string_equal(system->full_name, "sys.catalog_options");
   assert_int_equal(system->catalog->n_options, 3);
@@ -541,6 +574,7 @@ int main(void) {
       cmocka_unit_test(files__column_files_tell_their_columns),
       cmocka_unit_test(files__come_in_several_batches),
       cmocka_unit_test(buckets__are_those_of_the_latest_snapshot),
+      cmocka_unit_test(system__timeless_ones_refuse_to_travel),
       cmocka_unit_test(buckets__sum_up_files_in_order),
       cmocka_unit_test(partitions__last_update_is_that_of_any_file),
       cmocka_unit_test(partitions__leave_out_what_is_postponed),
