@@ -214,16 +214,23 @@ static tarn_status read_table(analysis *a, const tarn_cancel *cancel, tn_arena *
 
 /* ------------------------------------------------------------------ what is told */
 
+/* As Java's serializers of a type tell a value (ColStats#serializeFieldsToString): it must parse
+ * them to commit again. DATE and TIME are numbers there, TIMESTAMP_LTZ is told in UTC as if it were
+ * local. */
 static tarn_status bound_text(const analysis *a, const column_facts *f, const tn_datum *bound,
                               tn_arena *arena, const char **out, tarn_error *err) {
+  tn_type type = f->field->type;
   tn_buf text;
   tarn_status st;
-  if (f->field->type.root == TN_DATE) {
+  if (type.root == TN_DATE || type.root == TN_TIME) {
     *out = tn_arena_printf(arena, "%lld", (long long)bound->v.i64);
     return *out != NULL ? TARN_OK : tn_oom(err);
   }
   tn_buf_init(&text, &a->env->mem, TN_API_TEXT_LIMIT);
-  st = tn_datum_to_text(&f->field->type, bound, a->env->zone, &text, err);
+  if (type.root == TN_TIMESTAMP_LTZ) {
+    type.root = TN_TIMESTAMP;
+  }
+  st = tn_datum_to_text(&type, bound, a->env->zone, &text, err);
   if (st == TARN_OK) {
     *out = tn_arena_strndup(arena, text.len > 0 ? (const char *)text.data : "", text.len);
     st = *out != NULL ? TARN_OK : tn_oom(err);
