@@ -1,11 +1,13 @@
 /* room: merge */
 /* micro_merge - what merging costs, apart from reading files.
  *
- *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES [bigint|string [FUNCTION]]]]]]
+ *   micro_merge [RUNS [ROWS_PER_RUN [KEYS [PASSES [bigint|string [FUNCTION [MODE]]]]]]]
  *
  * Runs of random keys in memory, BIGINT or strings such as "customer-000012345", deduplicated, or
- * aggregated with a function (sum, max, last_value, ...); the key and a BIGINT column that comes
- * late are gathered. Prints nanoseconds a row of input, the least of all passes.
+ * aggregated with a function (sum, max, last_value, ...; "-": deduplicated); the key and a BIGINT
+ * column that comes late are gathered. MODE numbered gives kinds and sequence numbers, too, full
+ * gives them step by step, with the rows of the first run as what was there before; MODE lookup
+ * looks the first run up. Prints nanoseconds a row of input, the least of all passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ static tn_field fields[2] = {{.id = 0, .name = "k", .type = {.root = TN_BIGINT}}
                              {.id = 1, .name = "v", .type = {.root = TN_BIGINT}}};
 static bool has_text_keys;
 static tn_fold_layout *layout; /* NULL: deduplicate */
+static enum { MERGED, NUMBERED, FULL, LOOKUP } mode;
 #define KEY_BYTES 18
 static char key_start[KEY_BYTES + 1]; /* what all text keys have in common */
 
@@ -76,6 +79,8 @@ static tarn_status next(tn_merge_input *input, int64_t max_rows, tn_merge_rows *
   r->given = r->at;
   r->at = r->n - r->at < max_rows ? r->n : r->at + max_rows;
   out->sequence = r->sequence;
+  out->level = r->sequence == 0 ? 5 : 0;
+  out->is_looked_up = mode == LOOKUP && r->sequence == 0;
   if (r->at == r->given) {
     return TARN_OK;
   }
@@ -120,6 +125,28 @@ static void make_keys(run *r, int64_t n, int64_t n_keys, uint64_t *seed) {
   r->n = kept;
 }
 
+static int64_t step_all(const tn_merge_spec *spec, tn_merge_input **inputs, int32_t n_inputs) {
+  const tn_merge_changes changes = {.before = mode == FULL ? TN_BEFORE_TOP : TN_BEFORE_DEEPER,
+                                    .top_level = 5,
+                                    .gives_before_rows = true};
+  tn_merger *merger;
+  int64_t n = 0;
+  must(tn_merger_create_changes(env, spec, &changes, inputs, n_inputs, &merger, &err));
+  for (;;) {
+    tn_merge_step step;
+    int64_t groups;
+    must(tn_merger_step(merger, &step, &err));
+    groups = step.n_groups;
+    n += groups;
+    tn_merge_step_reset(env, &step);
+    if (groups == 0) {
+      break;
+    }
+  }
+  tn_merger_free(merger);
+  return n;
+}
+
 static int64_t merge_all(run *runs, int32_t n_runs) {
   static const int32_t out_columns[2] = {0, -1};
   tn_merge_spec spec = {.key_fields = fields,
@@ -142,14 +169,21 @@ static int64_t merge_all(run *runs, int32_t n_runs) {
     runs[i].at = 0;
     inputs[i] = &runs[i].input;
   }
+  if (mode > NUMBERED) {
+    return step_all(&spec, inputs, n_runs);
+  }
   must(tn_merger_create(env, &spec, inputs, n_runs, &merger, &err));
   for (;;) {
     tn_batch batch;
+    tn_buffer *kinds = NULL, *numbers = NULL;
     int64_t rows;
-    must(tn_merger_next(merger, &batch, NULL, NULL, &err));
+    must(tn_merger_next(merger, &batch, mode == NUMBERED ? &kinds : NULL,
+                        mode == NUMBERED ? &numbers : NULL, &err));
     rows = batch.n_rows;
     n += rows;
     tn_batch_reset(env, &batch);
+    tn_buffer_release(kinds);
+    tn_buffer_release(numbers);
     if (rows == 0) {
       break;
     }
@@ -193,12 +227,17 @@ int main(int argc, char **argv) {
   if (n_runs < 1 || n_runs > 64) {
     fprintf(stderr,
             "usage: micro_merge [RUNS (1 to 64) [ROWS_PER_RUN [KEYS [PASSES [bigint|string "
-            "[FUNCTION]]]]]]\n");
+            "[FUNCTION [numbered|full|lookup]]]]]]]\n");
     return 2;
   }
   must(tarn_env_create(NULL, &env, &err));
   tn_arena_init(&arena, &env->mem, (size_t)1 << 20);
-  if (argc > 6) {
+  if (argc > 7) {
+    mode = strcmp(argv[7], "numbered") == 0 ? NUMBERED
+           : strcmp(argv[7], "full") == 0   ? FULL
+                                            : LOOKUP;
+  }
+  if (argc > 6 && strcmp(argv[6], "-") != 0) {
     make_layout(&arena, argv[6]);
   }
   for (int32_t i = 0; i < n_runs; i++) {

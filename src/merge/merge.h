@@ -206,8 +206,10 @@ typedef struct tn_merge_changes {
 
 /* One key. */
 typedef struct tn_merge_group {
-  int32_t after;  /* row of tn_merge_step.after; -1: the engine leaves nothing */
-  int32_t before; /* row of tn_merge_step.before; -1: there was none, or rows are not given */
+  int32_t after; /* row of tn_merge_step.after; -1: the engine leaves nothing */
+  /* Row of tn_merge_step.before; -1: there was none, rows are not given, or no change can come of
+   * the group: TN_BEFORE_DEEPER, and it is not fresh; TN_BEFORE_TOP, and it is single. */
+  int32_t before;
   bool has_before;
   bool is_fresh;            /* has a row of level <= 0 */
   bool is_single;           /* one row in all */
@@ -219,7 +221,7 @@ typedef struct tn_merge_group {
 
 /* Some keys, ascending. */
 typedef struct tn_merge_step {
-  int64_t n_groups; /* 0: the end */
+  int64_t n_groups; /* 0: the end; the rest is all zero then */
   const tn_merge_group *groups;
   /* Merged rows, retractions too; spec.keeps_deletes is not looked at. Flat columns as of
    * tn_merger_next, and parallel to the rows kinds (int8) and sequence numbers (int64). */

@@ -27,7 +27,7 @@ static void drop_source(tn_merger *m, source *s) {
   tn_merge_rows_reset(m->env, &s->rows);
   tn_batch_reset(m->env, &s->values);
   s->has_values = false;
-  s->is_used = false;
+  s->is_used = s->is_kept = false;
   s->next_free = m->free_sources;
   m->free_sources = s;
 }
@@ -216,11 +216,26 @@ static int64_t drop_stale(const tn_merger *m, tn_row_ref *rows, int64_t n) {
   return kept;
 }
 
-/* Close a group of more than one row; returns the new number of rows of the plan. */
-static TN_NOINLINE int64_t settle_group(const tn_merger *m, tn_row_ref *rows, int64_t begin,
+/* Close the group g, of more than one row, that begins at groups[g]; returns the new number of rows
+ * of the plan. */
+static TN_NOINLINE int64_t settle_group(const tn_merger *m, tn_row_ref *rows, int64_t g,
                                         int64_t end) {
+  int64_t begin = m->groups[g];
   sort_group(m, rows + begin, end - begin);
+  if (m->changes != NULL) {
+    return begin + tn_merger_note_group(m, g, rows + begin, end - begin);
+  }
   return m->spec.needs_lookup ? begin + drop_stale(m, rows + begin, end - begin) : end;
+}
+
+/* Close the open group g, which ends at `end`; returns the new number of rows of the plan. When
+ * that is where the group began, there is no such group (M7). */
+static TN_ALWAYS_INLINE int64_t close_group(const tn_merger *m, tn_row_ref *rows, int64_t g,
+                                            int64_t end, bool has_changes) {
+  if (end - m->groups[g] > 1) {
+    return settle_group(m, rows, g, end);
+  }
+  return has_changes && m->source_rows[rows[end - 1].source]->is_looked_up ? end - 1 : end;
 }
 
 /* ------------------------------------------------------------------ picking */
@@ -289,6 +304,9 @@ static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
     return TARN_OK;
   }
   TN_TRY(m->spec.engine->pick(&plan, picks, err));
+  if (m->changes != NULL) {
+    tn_merger_prefer_first(m, m->n_picked_groups, m->n_groups, picks);
+  }
   for (uint32_t s = 0; s < m->n_sources; s++) {
     has_kinds |= m->source_rows[s]->kinds != NULL;
   }
@@ -310,13 +328,24 @@ static tarn_status pick_groups(tn_merger *m, tarn_error *err) {
 }
 
 /* The source of a run is used up and no group is open: read its values if a row of it survives
- * (M4), and go on to the run's next source. */
+ * (M4), and go on to the run's next source. That takes the place of one that was looked up in vain,
+ * so that there are no more of these than runs. */
 static tarn_status refill(tn_merger *m, run_state *r, tarn_error *err) {
+  source *before = r->source;
+  uint32_t index = r->source_index;
   TN_TRY(pick_groups(m, err));
-  if (r->source->is_used) {
+  if (before->is_used) {
     TN_TRY(load_values(m, r, err));
   }
-  return next_source(m, r, err);
+  TN_TRY(next_source(m, r, err));
+  if (r->source != NULL && m->changes != NULL && before->rows.is_looked_up && !before->is_kept) {
+    drop_source(m, before);
+    m->sources[index] = r->source;
+    m->source_rows[index] = &r->source->rows;
+    r->source_index = index;
+    m->n_sources--;
+  }
+  return TARN_OK;
 }
 
 /* ------------------------------------------------------------------ the tree */
@@ -394,12 +423,15 @@ static void begin_plan(tn_merger *m) {
       drop_source(m, s);
       continue;
     }
-    s->is_used = false;
+    s->is_used = s->is_kept = false;
     m->runs[run].source_index = n;
     m->sources[n] = s;
     m->source_rows[n++] = &s->rows;
   }
   m->n_sources = n;
+  if (m->changes != NULL) {
+    memset(m->changes->flags, 0, (size_t)m->n_groups);
+  }
   m->n_rows = 0;
   m->n_groups = 0;
   m->groups[0] = 0;
@@ -462,6 +494,26 @@ static int64_t stretch_of(const tn_merger *m, uint32_t run, int64_t max_rows, bo
   return low;
 }
 
+/* A stretch of rows that were looked up in vain: all are stepped over but the last one, whose group
+ * stays open. */
+static tarn_status skip_stretch(tn_merger *m, uint32_t run, bool is_exact, tarn_error *err) {
+  run_state *r = &m->runs[run];
+  int64_t n = stretch_of(m, run, INT64_MAX, is_exact);
+  if (n == 0 || m->n_groups + 1 == m->spec.batch_rows) {
+    return TARN_OK;
+  }
+  if (m->n_rows == m->rows_capacity) {
+    TN_TRY(grow_rows(m, 1, err));
+  }
+  m->n_rows = close_group(m, m->rows, m->n_groups, m->n_rows, true);
+  if (m->n_rows > m->groups[m->n_groups]) {
+    m->groups[++m->n_groups] = (uint32_t)m->n_rows;
+  }
+  r->at += n;
+  m->rows[m->n_rows++] = (tn_row_ref){r->source_index, (uint32_t)(r->at - 1)};
+  return TARN_OK;
+}
+
 /* Add the stretch at the head of a run that has just given the row of the open group: every row
  * is a group, the last one stays open. */
 static tarn_status add_stretch(tn_merger *m, uint32_t run, bool is_exact, tarn_error *err) {
@@ -473,9 +525,7 @@ static tarn_status add_stretch(tn_merger *m, uint32_t run, bool is_exact, tarn_e
   if (m->n_rows + n > m->rows_capacity) {
     TN_TRY(grow_rows(m, n, err));
   }
-  m->n_rows = m->n_rows - m->groups[m->n_groups] > 1
-                  ? settle_group(m, m->rows, m->groups[m->n_groups], m->n_rows)
-                  : m->n_rows;
+  m->n_rows = close_group(m, m->rows, m->n_groups, m->n_rows, false);
   for (int64_t i = 0; i < n; i++) {
     m->groups[m->n_groups + 1 + i] = (uint32_t)(m->n_rows + i);
     m->rows[m->n_rows + i] = (tn_row_ref){r->source_index, (uint32_t)(r->at + i)};
@@ -498,7 +548,8 @@ static tarn_status refill_waiting(tn_merger *m, tarn_error *err) {
 }
 
 /* The hot loop. Locals shadow what refill_waiting() and add_stretch() change. */
-static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn_error *err) {
+static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, bool has_changes,
+                                               tarn_error *err) {
   const int64_t max_groups = m->spec.batch_rows;
   tn_row_ref *rows = m->rows;
   uint32_t *groups = m->groups;
@@ -519,10 +570,10 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
                            &m->runs[run].source->rows.keys, m->runs[run].at, m->spec.n_keys) == 0;
       }
       if (!is_same) {
-        if (n_rows - groups[n_groups] > 1) {
-          n_rows = settle_group(m, rows, groups[n_groups], n_rows);
+        n_rows = close_group(m, rows, n_groups, n_rows, has_changes);
+        if (!has_changes || n_rows > groups[n_groups]) {
+          groups[++n_groups] = (uint32_t)n_rows;
         }
-        groups[++n_groups] = (uint32_t)n_rows;
         if (TN_UNLIKELY(m->n_waiting > 0)) {
           m->n_rows = n_rows;
           m->n_groups = n_groups;
@@ -550,7 +601,11 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
     if (TN_UNLIKELY(wins >= GALLOP_AFTER) && r->at < r->n_rows) {
       m->n_rows = n_rows;
       m->n_groups = n_groups;
-      TN_TRY(add_stretch(m, run, is_exact, err));
+      if (has_changes && r->source->rows.is_looked_up) {
+        TN_TRY(skip_stretch(m, run, is_exact, err));
+      } else {
+        TN_TRY(add_stretch(m, run, is_exact, err));
+      }
       open_prefix = r->at > 0 ? r->prefixes[r->at - 1] : open_prefix;
       rows = m->rows;
       n_rows = m->n_rows;
@@ -567,13 +622,20 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, tarn
   return TARN_OK;
 }
 
+static tarn_status build_any_plan(tn_merger *m, tarn_error *err) {
+  if (m->changes != NULL) {
+    return m->is_exact ? build_plan(m, true, true, err) : build_plan(m, false, true, err);
+  }
+  return m->is_exact ? build_plan(m, true, false, err) : build_plan(m, false, false, err);
+}
+
 tarn_status tn_merger_plan(tn_merger *m, tarn_error *err) {
   int64_t n = 0;
   if (!m->has_started) {
     TN_TRY(start(m, err));
   }
   begin_plan(m);
-  TN_TRY(m->is_exact ? build_plan(m, true, err) : build_plan(m, false, err));
+  TN_TRY(build_any_plan(m, err));
   TN_TRY(pick_groups(m, err));
   for (int64_t g = 0; g < m->n_groups && m->spec.engine->fold == NULL; g++) {
     if (m->picks[g] >= 0) {
@@ -688,5 +750,6 @@ void tn_merger_free(tn_merger *m) {
   tn_free(&m->env->mem, m->kept);
   tn_free(&m->env->mem, m->selected);
   tn_merger_fold_free(m);
+  tn_merger_changes_free(m);
   tn_free(&m->env->mem, m);
 }

@@ -308,32 +308,42 @@ static void release(tn_buffer **buffer) {
   }
 }
 
-tarn_status tn_merger_next_folded(tn_merger *m, tn_batch *out, tn_buffer **kinds,
+tarn_status tn_merger_fold_groups(tn_merger *m, int64_t n, tn_batch *out, tn_buffer **kinds,
                                   tn_buffer **sequences, tarn_error *err) {
   tn_merge_plan plan = {
       .n_sources = (int32_t)m->n_sources,
       .sources = m->source_rows,
       .n_rows = m->n_rows,
       .rows = m->rows,
+      .n_groups = n,
       .groups = m->groups + m->folded_groups,
       .ignore_delete = m->spec.ignore_delete,
       .keeps_single_rows = !m->spec.engine->wants_single_rows && !m->spec.merges_single_rows};
   tarn_status st;
   TN_TRY(point_at_columns(m, err));
-  plan.n_groups = groups_that_fit(m);
+  st = fold_range(m, &plan, out, kinds, sequences, err);
+  forget_columns(m);
+  if (st != TARN_OK) {
+    release(kinds);
+    release(sequences);
+  }
+  return st;
+}
+
+tarn_status tn_merger_next_folded(tn_merger *m, tn_batch *out, tn_buffer **kinds,
+                                  tn_buffer **sequences, tarn_error *err) {
+  int64_t n;
+  tarn_status st;
+  TN_TRY(point_at_columns(m, err));
+  n = groups_that_fit(m);
   for (;;) {
-    st = fold_range(m, &plan, out, kinds, sequences, err);
-    forget_columns(m);
-    if (st != TARN_OK) {
-      release(kinds);
-      release(sequences);
-    }
-    if (st != TARN_E_LIMIT || plan.n_groups == 1) {
+    st = tn_merger_fold_groups(m, n, out, kinds, sequences, err);
+    if (st != TARN_E_LIMIT || n == 1) {
       break;
     }
-    plan.n_groups = (plan.n_groups + 1) / 2; /* large values, or a short budget */
+    n = (n + 1) / 2; /* large values, or a short budget */
   }
-  m->folded_groups += plan.n_groups;
+  m->folded_groups += n;
   return st;
 }
 

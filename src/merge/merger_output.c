@@ -8,7 +8,7 @@
 
 /* m->vecs = one column of all sources: of the key part, or of the value part. Sources without
  * survivors have no values; a neighbour's stand in for them, since no row refers to them. */
-static void column_of_sources(tn_merger *m, int32_t column) {
+void tn_merger_column_of_sources(tn_merger *m, int32_t column) {
   const tn_vec *filler = NULL;
   for (uint32_t i = 0; i < m->n_sources; i++) {
     const source *s = m->sources[i];
@@ -57,7 +57,7 @@ tarn_status tn_merger_gather(tn_merger *m, const tn_field *fields, const int32_t
   tarn_status st;
   TN_TRY(tn_batch_init(m->env, fields, n_columns, out, err));
   for (int32_t c = 0; c < n_columns; c++) {
-    column_of_sources(m, columns[c]);
+    tn_merger_column_of_sources(m, columns[c]);
     st = tn_merger_copy(m, &fields[c].type, m->vecs, (int32_t)m->n_sources, refs, n, range,
                         &out->columns[c], err);
     if (st != TARN_OK) {
@@ -92,8 +92,8 @@ static tarn_status gather_sequences(tn_merger *m, const tn_row_ref *refs, int64_
   return TARN_OK;
 }
 
-static tarn_status gather_output(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
-                                 tn_buffer **kinds, tn_buffer **sequences, tarn_error *err) {
+tarn_status tn_merger_gather_rows(tn_merger *m, const tn_row_ref *refs, int64_t n, tn_batch *out,
+                                  tn_buffer **kinds, tn_buffer **sequences, tarn_error *err) {
   tarn_status st = TARN_OK;
   if (kinds != NULL) {
     TN_TRY_TO(fail, gather_kinds(m, refs, n, kinds, err));
@@ -130,7 +130,7 @@ static int64_t rows_that_fit(tn_merger *m) {
   }
   for (int32_t c = 0; c < m->spec.n_out_columns; c++) {
     if (tn_merger_has_variable_size(tn_type_layout(&m->spec.out_fields[c].type))) {
-      column_of_sources(m, m->spec.out_columns[c]);
+      tn_merger_column_of_sources(m, m->spec.out_columns[c]);
       while (n > 1 && tn_vec_gather_bytes(m->vecs, refs, n) > (int64_t)m->max_bytes) {
         n = (n + 1) / 2;
       }
@@ -160,7 +160,7 @@ static tarn_status next_picked(tn_merger *m, tn_batch *out, tn_buffer **kinds,
   int64_t n = rows_that_fit(m);
   tarn_status st;
   for (;;) {
-    st = gather_output(m, m->picked + m->picked_at, n, out, kinds, sequences, err);
+    st = tn_merger_gather_rows(m, m->picked + m->picked_at, n, out, kinds, sequences, err);
     if (st != TARN_E_LIMIT || n == 1) {
       break;
     }

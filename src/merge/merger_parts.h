@@ -15,6 +15,7 @@ typedef struct source {
   tn_batch values; /* valid when has_values */
   bool has_values;
   bool is_used; /* has a picked row in this plan */
+  bool is_kept; /* looked up, and the plan refers to a row of it */
 } source;
 
 typedef struct run_state {
@@ -37,6 +38,34 @@ typedef struct folded_column {
   tn_row_ref *own_refs; /* what refs points to, unless they are shared; batch_rows */
   tn_vec nulls;         /* one null, the source behind the last; made when needed */
 } folded_column;
+
+/* What is known of a group of more than one row once it is closed. */
+enum { GROUP_HAS_BEFORE = 1, GROUP_IS_FRESH = 2, GROUP_GIVES_BEFORE = 4, GROUP_IS_NOTED = 8 };
+
+/* Of a source: what groups that a row of it makes or decides are told. */
+typedef struct source_facts {
+  int64_t first_position;
+  int32_t file;
+  bool is_looked_up;
+  uint8_t flags; /* of a group of one row */
+} source_facts;
+
+/* Of mergers that give changes (merger_changes.c). */
+typedef struct merger_changes {
+  tn_merge_changes wanted;
+  bool is_first_row;
+  /* Of the groups of the plan; `before` counts where flags say so, and flags of groups of one row
+   * are zero. */
+  uint8_t *flags;
+  tn_row_ref *before;
+  int64_t given_groups; /* of the plan */
+  bool has_second_top;  /* some group has two rows of top_level */
+  tn_row_ref second_top;
+  tn_merge_group *groups; /* that were given last; batch_rows, like all here */
+  tn_row_ref *given_before;
+  source_facts *facts; /* one a source of the plan */
+  uint32_t facts_capacity;
+} merger_changes;
 
 struct tn_merger {
   tarn_env *env;
@@ -80,12 +109,31 @@ struct tn_merger {
   const tn_vec *const **columns; /* rows of fold_vecs; likewise one a column */
   int64_t folded_groups;         /* of the plan: they are given, or dropped */
   uint32_t *selected_groups;     /* of the range, ascending; batch_rows */
+
+  merger_changes *changes; /* NULL: of tn_merger_next */
 };
 
 /* Build a plan, let a selecting engine pick and the filter drop, and have the values of what is
  * left: m->picked is filled. For a folding engine, have the values of all sources with rows.
  * (merger.c) */
 TN_CHECKED tarn_status tn_merger_plan(tn_merger *m, tarn_error *err);
+
+/* Rows of one group, in merge order, are to be closed as group g of a merger that gives changes:
+ * note the row that was there before, and leave out what is stale. Returns how many rows stay; 0:
+ * all are looked up (M7). (merger_changes.c) */
+int64_t tn_merger_note_group(const tn_merger *m, int64_t g, tn_row_ref *rows, int64_t n);
+/* picks are the engine's of the groups [begin, end): let first rows that are looked up win.
+ * (merger_changes.c) */
+void tn_merger_prefer_first(const tn_merger *m, int64_t begin, int64_t end, int64_t *picks);
+void tn_merger_changes_free(tn_merger *m);
+
+/* m->vecs = one column of all sources (as in tn_merge_spec.out_columns). (merger_output.c) */
+void tn_merger_column_of_sources(tn_merger *m, int32_t column);
+/* The output columns of n rows, with their kinds and sequence numbers where these are not NULL.
+ * (merger_output.c) */
+TN_CHECKED tarn_status tn_merger_gather_rows(tn_merger *m, const tn_row_ref *refs, int64_t n,
+                                             tn_batch *out, tn_buffer **kinds,
+                                             tn_buffer **sequences, tarn_error *err);
 
 /* out = n rows of the sources, as these columns (as in tn_merge_spec.out_columns).
  * (merger_output.c)
@@ -105,6 +153,11 @@ bool tn_merger_has_variable_size(tn_layout layout);
 void tn_merger_note_row_bytes(tn_merger *m, const tn_batch *batch);
 
 /* What a range of groups of the plan gives. (merger_fold.c) */
+/* The next n groups, folded, without those that are dropped; m->folded_groups stays. After a
+ * failure nothing is given. */
+TN_CHECKED tarn_status tn_merger_fold_groups(tn_merger *m, int64_t n, tn_batch *out,
+                                             tn_buffer **kinds, tn_buffer **sequences,
+                                             tarn_error *err);
 TN_CHECKED tarn_status tn_merger_next_folded(tn_merger *m, tn_batch *out, tn_buffer **kinds,
                                              tn_buffer **sequences, tarn_error *err);
 TN_CHECKED tarn_status tn_merger_fold_init(tn_merger *m, tarn_error *err);
