@@ -345,8 +345,8 @@ static tarn_status analyze(commit_call *call, bool with_columns, tn_buf *json, t
   TN_TRY(tn_api_analyze(c->written, with_columns, c->cancel, &call->arena, &rows, &s.columns,
                         &s.n_columns, err));
   s.snapshot_id = snapshot.id;
-  /* Under whose names the columns are told: not the snapshot's, if the table was altered since. Java
-   * looks the names up in it, and could not commit any more. */
+  /* Under whose names the columns are told: not the snapshot's, if the table was altered since.
+   * Java looks the names up in it, and could not commit any more. */
   s.schema_id = c->written->schema->id;
   s.merged_record_count = rows;
   /* Rows that a merge drops take their part of the files, as Java estimates. */
