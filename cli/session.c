@@ -258,6 +258,10 @@ static tarn_status compose_name(const cli_session *s, const char *system, cli_te
   base = base < n ? base : n;
   names_branch = strncmp(name + base, "$branch_", 8) == 0;
   names_system = base < n && (!names_branch || memchr(name + base + 1, '$', n - base - 1) != NULL);
+  if (branch != NULL &&
+      (branch[strspn(branch, " \t\n\v\f\r")] == '\0' || strpbrk(branch, "/$") != NULL)) {
+    return cli_usage(err, "--branch '%s': no branch has such a name", branch);
+  }
   if (branch != NULL && names_branch) {
     return cli_usage(err, "--branch %s: '%s' names a branch already", branch, name);
   }

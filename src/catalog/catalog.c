@@ -285,7 +285,8 @@ tarn_status tn_place_missing(tarn_env *env, tn_catalog *catalog, const tn_table_
 }
 
 /* The dynamic option `branch` of a table opened as main: snapshots and files of the branch under
- * main's columns and options (spec: layout, 1). */
+ * main's columns and options (spec: layout, 1). A blank one is main (BranchManager
+ * #normalizeBranch). */
 static const char *branch_option(const tn_option *dynamic, int32_t n_dynamic) {
   const char *branch = NULL;
   for (int32_t i = 0; i < n_dynamic; i++) {
@@ -293,7 +294,10 @@ static const char *branch_option(const tn_option *dynamic, int32_t n_dynamic) {
       branch = dynamic[i].value;
     }
   }
-  return branch != NULL && branch[0] != '\0' && strcmp(branch, "main") != 0 ? branch : NULL;
+  return branch != NULL && branch[strspn(branch, " \t\n\v\f\r")] != '\0' &&
+                 strcmp(branch, "main") != 0
+             ? branch
+             : NULL;
 }
 
 tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog, const tn_table_name *name,
@@ -327,7 +331,7 @@ tarn_status tn_catalog_table(tarn_env *env, tn_catalog *catalog, const tn_table_
       goto done;
     }
     TN_TRY_TO(done, tn_place_has_schema(env, place.storage, place.branch_path, &exists, err));
-    if (!exists) {
+    if (!exists || !tn_branch_can_be(branch)) {
       st = tn_place_missing(env, catalog, name, &place, &scratch, err);
       goto done;
     }

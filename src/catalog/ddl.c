@@ -298,7 +298,7 @@ static tarn_status check_branches(const tn_place *place, const tn_schema *schema
       return tn_oom(err);
     }
     TN_TRY(tn_place_has_schema(schema->env, place->storage, root, &is_there, err));
-    if (!is_there) {
+    if (!is_there || !tn_branch_can_be(values[i])) {
       return tn_fail(err, TARN_E_INVALID,
                      "Cannot set '%s' = '%s' because the branch '%s' does not exist.", keys[i],
                      values[i], values[i]);

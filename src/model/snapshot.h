@@ -104,6 +104,10 @@ typedef struct tn_branch {
   const char *name;
   int64_t created_ms;
 } tn_branch;
+/* Can there be a branch of this name? A '/' in it would lead to other folders. */
+static inline bool tn_branch_can_be(const char *name) {
+  return strchr(name, '/') == NULL;
+}
 TN_CHECKED tarn_status tn_branch_list(tarn_env *env, tn_storage *storage, const char *table_path,
                                       tn_arena *arena, tn_branch **out, int32_t *n_out,
                                       tarn_error *err);

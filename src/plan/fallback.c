@@ -151,7 +151,9 @@ static tarn_status open_other(opening *o, bool is_first, tn_table **out, tarn_er
   if (o->branch_path == NULL) {
     return tn_oom(err);
   }
-  TN_TRY(load_schema(o, err));
+  if (tn_branch_can_be(o->branch)) {
+    TN_TRY(load_schema(o, err));
+  }
   if (o->schema == NULL) {
     tn_log(t->env, TARN_LOG_ERROR, "table=%s branch=%s message=\"other branch not found\"",
            t->full_name, o->branch);
