@@ -2,6 +2,7 @@
 #include "engine_test.h"
 
 #include "base/bytes.h"
+#include "step_test.h"
 
 #define MAX_ROWS 256
 #define MAX_RUNS 64
@@ -161,6 +162,8 @@ static tarn_status run_next(tn_merge_input *input, int64_t max_rows, tn_merge_ro
   }
   out->level = run->rows[run->given].level;
   out->rank = run->rank;
+  out->file = run->rank;
+  out->is_looked_up = run->rows[run->given].is_looked_up;
   out->path = "the-run";
   return TARN_OK;
 }
@@ -303,6 +306,11 @@ tarn_status engine_merge_runs(engine_table *t, engine_row *const *runs, const in
     *run = (engine_run){{&run_ops}, m, runs[r], n_rows[r], 0, 0, r};
     inputs[r] = &run->input;
   }
+  if (t->changes != NULL) {
+    free(*out);
+    st = steps_to_text(t->env, &m->spec, t->changes, inputs, n_runs, out, err);
+    goto done;
+  }
   TN_TRY_TO(done, tn_merger_create(t->env, &m->spec, inputs, n_runs, &merger, err));
   while (!is_end) {
     tn_batch batch;
@@ -359,13 +367,20 @@ tarn_status engine_merge_text(engine_table *t, const char *text, char **out, tar
   engine_row rows[MAX_ROWS];
   engine_row *runs[MAX_RUNS];
   int32_t n_rows[MAX_RUNS], n = 0, level = 0;
+  bool is_looked_up = false;
   memset(rows, 0, sizeof(rows));
   while (*(text += strspn(text, " ")) != '\0') {
     if (*text == '@') {
       level = (int32_t)strtol(text + 1, (char **)(uintptr_t)&text, 10);
       continue;
     }
+    if (*text == '~') {
+      is_looked_up = !is_looked_up;
+      text++;
+      continue;
+    }
     assert_true(n < MAX_RUNS);
+    rows[n].is_looked_up = is_looked_up;
     rows[n].sequence = n;
     rows[n].kind = kind_of(text);
     rows[n].level = level;

@@ -3,7 +3,7 @@
  * A table is "k INT NOT NULL, a INT, ..." with the primary key k (the first column) and options
  * "key=value; key=value". Rows are "+I[1,5,null]", blank separated, kinds as Java writes them; each
  * is a run of its own with the next sequence number, unless runs are given one by one with "|"
- * between them. "@n" sets the level of what follows.
+ * between them. "@n" sets the level of what follows, "~" begins and ends rows that are looked up.
  */
 #ifndef TN_TESTS_ENGINE_TEST_H
 #define TN_TESTS_ENGINE_TEST_H
@@ -19,6 +19,7 @@ typedef struct engine_row {
   int64_t sequence;
   int8_t kind;
   int32_t level;
+  bool is_looked_up;
   const char *values[ENGINE_COLUMNS]; /* JSON */
 } engine_row;
 
@@ -37,6 +38,7 @@ typedef struct engine_table {
   const char *projection; /* comma separated names; NULL: all */
   const char *filter;     /* in SQL; NULL: none */
   int64_t batch_rows, input_rows;
+  const tn_merge_changes *changes; /* the result is that of steps (step_test.h); NULL: rows */
 } engine_table;
 
 /* Errors are those of the options. */

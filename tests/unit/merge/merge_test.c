@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "step_test.h"
+
 void merge_test_begin(merge_test *m, tarn_env *env, const char *key_sql, bool has_user_sequence) {
   memset(m, 0, sizeof(*m));
   m->env = env;
@@ -140,6 +142,8 @@ static tarn_status run_next(tn_merge_input *input, int64_t max_rows, tn_merge_ro
   }
   out->level = run->rows[run->given].level;
   out->rank = run->rows[run->given].rank;
+  out->file = (int32_t)(run - m->runs);
+  out->is_looked_up = run->rows[run->given].is_looked_up;
   out->path = "the-run";
   return TARN_OK;
 }
@@ -177,6 +181,8 @@ test_run *add_run(merge_test *m, const char *text) {
       next.begins_batch = true;
     } else if (*text == '@') {
       next.level = atoi(text + 1);
+    } else if (*text == '~') {
+      next.is_looked_up = true;
     } else if (*text == '#') {
       next.rank = atoi(text + 1);
     } else if (end > text) {
@@ -250,6 +256,20 @@ tarn_status merge_to_text(merge_test *m, bool with_kinds, char **out, tarn_error
   tn_merger_free(merger);
   assert_int_equal(m->n_freed, m->n_runs);
   *out = text;
+  return st;
+}
+
+tarn_status changes_to_text(merge_test *m, const tn_merge_changes *changes, char **out,
+                            tarn_error *err) {
+  tn_merge_input *inputs[MAX_RUNS];
+  tarn_status st;
+  for (int32_t i = 0; i < m->n_runs; i++) {
+    m->runs[i].at = 0;
+    inputs[i] = &m->runs[i].input;
+  }
+  m->n_freed = 0;
+  st = steps_to_text(m->env, &m->spec, changes, inputs, m->n_runs, out, err);
+  assert_int_equal(m->n_freed, m->n_runs);
   return st;
 }
 

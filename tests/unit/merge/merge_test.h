@@ -2,7 +2,8 @@
  *
  * A run is rows in key order, blank separated: "key:sequence:kind:value", kinds + - u for +I, -D,
  * +U and b for -U; a user sequence field comes last ("1:0:+:a:9", "-" for null). "|" begins another
- * batch, "!" before a row marks it deleted, "@n" sets the level and "#n" the rank of what follows.
+ * batch, "!" before a row marks it deleted, "@n" sets the level and "#n" the rank of what follows;
+ * behind "~" rows are looked up.
  */
 #ifndef TN_TESTS_MERGE_TEST_H
 #define TN_TESTS_MERGE_TEST_H
@@ -20,7 +21,7 @@ typedef struct test_row {
   int8_t kind;
   char value[32];
   char user[16]; /* "-" null; "" no such column */
-  bool is_deleted;
+  bool is_deleted, is_looked_up;
   int32_t level, rank;
   bool begins_batch;
 } test_row;
@@ -52,6 +53,9 @@ void merge_test_end(merge_test *m);
 test_run *add_run(merge_test *m, const char *text);
 /* Merge all runs: "k=v k=v", with kinds "k=v-"; batches parted by " | ". The caller frees. */
 tarn_status merge_to_text(merge_test *m, bool with_kinds, char **out, tarn_error *err);
+/* The same key by key; see step_test.h. */
+tarn_status changes_to_text(merge_test *m, const tn_merge_changes *changes, char **out,
+                            tarn_error *err);
 void assert_merged(merge_test *m, bool with_kinds, const char *expected);
 
 #endif
