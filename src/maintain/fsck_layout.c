@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "column/binary_row.h"
 #include "datafile/data_reader.h"
+#include "datafile/index_place.h"
 #include "maintain/fsck_parts.h"
 #include "merge/key.h"
 #include "plan/entries.h"

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "datafile/index_place.h"
 #include "model/listing.h"
 #include "model/partition.h"
 #include "plan/entries.h"
@@ -89,24 +90,6 @@ tarn_status tn_extra_file_path(tn_arena *arena, const char *data_file_path, tn_s
   const char *slash = strrchr(data_file_path, '/');
   int n = slash != NULL ? (int)(slash - data_file_path) : 0;
   *out = tn_arena_printf(arena, "%.*s/%.*s", n, data_file_path, TN_SLICE_ARG(name));
-  return *out != NULL ? TARN_OK : tn_oom(err);
-}
-
-tarn_status tn_index_file_path(tn_table *table, const tn_index_entry *index, tn_arena *arena,
-                               const char **out, tarn_error *err) {
-  const char *folder;
-  if (index->has_external_path) {
-    return plain_path(arena, index->external_path, out, err);
-  }
-  if (table->facts.index_in_data_dir) {
-    TN_TRY(bucket_folder(table, index->partition, index->bucket, arena, &folder, err));
-  } else {
-    folder = tn_path_join(arena, table->path, "index", NULL);
-  }
-  if (folder == NULL) {
-    return tn_oom(err);
-  }
-  *out = tn_arena_printf(arena, "%s/%.*s", folder, TN_SLICE_ARG(index->file_name));
   return *out != NULL ? TARN_OK : tn_oom(err);
 }
 

@@ -27,8 +27,6 @@ TN_CHECKED tarn_status tn_data_file_path(tn_table *table, tn_slice partition, in
 /* A file that lies beside it. */
 TN_CHECKED tarn_status tn_extra_file_path(tn_arena *arena, const char *data_file_path,
                                           tn_slice name, const char **out, tarn_error *err);
-TN_CHECKED tarn_status tn_index_file_path(tn_table *table, const tn_index_entry *index,
-                                          tn_arena *arena, const char **out, tarn_error *err);
 
 /* A data file and what lies beside it. */
 TN_CHECKED tarn_status tn_sweep_data_file(tn_sweep *sweep, tn_slice partition, int32_t bucket,

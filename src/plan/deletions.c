@@ -1,7 +1,7 @@
 /* deletions.c - the index manifest's deletion vectors, by data file. */
 #include "plan/deletions.h"
 
-#include "model/partition.h"
+#include "datafile/index_place.h"
 
 typedef struct deletion {
   tn_slice partition;
@@ -16,32 +16,6 @@ typedef struct reading {
   tn_deletions *out;
   tn_map partitions; /* bytes of the partitions that are planned, as the plan holds them */
 } reading;
-
-/* Beside the data files, in the table's index folder, or wherever its full path says. */
-static tarn_status container_path(reading *r, const tn_index_entry *entry, const char **out,
-                                  tarn_error *err) {
-  tn_table *table = r->table;
-  tn_buf buf;
-  tarn_status st = TARN_OK;
-  if (entry->has_external_path) {
-    *out = tn_arena_strndup(r->arena, (const char *)entry->external_path.data,
-                            entry->external_path.len);
-    return *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_init(&buf, r->arena->mem, (size_t)1 << 20);
-  if (table->facts.index_in_data_dir) {
-    TN_TRY_TO(done, tn_bucket_path(table, entry->partition, entry->bucket, &buf, err));
-  } else {
-    TN_TRY_TO(done, tn_buf_printf(&buf, err, "%s/index", table->path));
-  }
-  TN_TRY_TO(done, tn_buf_text(&buf, "/", err));
-  TN_TRY_TO(done, tn_buf_append(&buf, entry->file_name.data, entry->file_name.len, err));
-  *out = tn_arena_strndup(r->arena, (const char *)buf.data, buf.len);
-  st = *out != NULL ? TARN_OK : tn_oom(err);
-done:
-  tn_buf_reset(&buf);
-  return st;
-}
 
 static tarn_status add_range(reading *r, const tn_index_entry *entry, tn_slice partition,
                              const tn_dv_range *range, const char *path, tarn_error *err) {
@@ -81,7 +55,7 @@ static tarn_status on_entry(void *ctx, const tn_index_entry *entry, tarn_error *
   if (partition == NULL) {
     return TARN_OK;
   }
-  TN_TRY(container_path(r, entry, &path, err));
+  TN_TRY(tn_index_file_path(r->table, entry, r->arena, &path, err));
   for (int64_t i = 0; i < entry->dv_ranges.count; i++) {
     const tn_dv_range *range = &((const tn_dv_range *)entry->dv_ranges.items)[i];
     TN_TRY(add_range(r, entry, partition->key, range, path, err));

@@ -8,7 +8,7 @@
  * HashIndexMaintainer}; spec: rows, 4 "Dynamic bucket"; indexes, 3.
  */
 #include "base/bytes.h"
-#include "model/partition.h"
+#include "datafile/index_place.h"
 #include "plan/entries.h"
 #include "plan/plan.h"
 #include "write/write_parts.h"
@@ -124,32 +124,6 @@ static tarn_status put_hash(tn_write *w, tn_key_index *x, int32_t hash, int32_t 
 
 /* ------------------------------------------------------------------ reading index files */
 
-static tarn_status put_folder(const tn_write *w, tn_slice partition, int32_t bucket, tn_buf *out,
-                              tarn_error *err) {
-  return w->table->facts.index_in_data_dir ? tn_bucket_path(w->table, partition, bucket, out, err)
-                                           : tn_buf_printf(out, err, "%s/index", w->table->path);
-}
-
-static tarn_status file_path(const tn_write *w, const tn_index_entry *entry, tn_arena *arena,
-                             const char **out, tarn_error *err) {
-  tarn_status st;
-  tn_buf text;
-  if (entry->has_external_path) {
-    const char *path =
-        tn_arena_strndup(arena, (const char *)entry->external_path.data, entry->external_path.len);
-    return path != NULL ? tn_path_plain(arena, path, out, err) : tn_oom(err);
-  }
-  tn_buf_init(&text, &w->env->mem, 1 << 20);
-  st = put_folder(w, entry->partition, entry->bucket, &text, err);
-  if (st == TARN_OK) {
-    *out = tn_arena_printf(arena, "%.*s/%.*s", TN_SLICE_ARG(tn_buf_slice(&text)),
-                           TN_SLICE_ARG(entry->file_name));
-    st = *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&text);
-  return st;
-}
-
 /* What is loaded from one snapshot. */
 typedef struct loader {
   tn_write *w;
@@ -194,7 +168,7 @@ static tarn_status load_file(loader *l, const tn_index_entry *entry, tarn_error 
   const char *path;
   tn_buf bytes;
   tarn_status st = TARN_OK;
-  TN_TRY(file_path(w, entry, &l->arena, &path, err));
+  TN_TRY(tn_index_file_path(w->table, entry, &l->arena, &path, err));
   tn_buf_init(&bytes, &w->env->mem, MAX_FILE_BYTES);
   TN_TRY_TO(done, tn_storage_read_all(w->table->storage, path, &bytes, err));
   if (bytes.len % 4 != 0 || entry->bucket < 0 || entry->bucket > MAX_BUCKETS) {
@@ -408,7 +382,7 @@ tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket, tn_arena 
     return TARN_OK;
   }
   TN_TRY(make_entry(w, bucket, x->counts[bucket->bucket], arena, &entry, err));
-  TN_TRY(file_path(w, entry, arena, &path, err));
+  TN_TRY(tn_index_file_path(w->table, entry, arena, &path, err));
   TN_TRY(write_hashes(w, x, bucket->bucket, path, err));
   *out = (tn_index_files){entry, 1};
   st = sync_folder_of(w, arena, path, err);
@@ -424,7 +398,7 @@ void tn_assign_remove(tn_write *w, const tn_index_files *files) {
   tn_arena_init(&arena, &w->env->mem, 1 << 20);
   for (int32_t i = 0; i < files->n; i++) {
     const char *path;
-    if (file_path(w, &files->items[i], &arena, &path, NULL) != TARN_OK ||
+    if (tn_index_file_path(w->table, &files->items[i], &arena, &path, NULL) != TARN_OK ||
         tn_storage_remove(w->table->storage, path, NULL) != TARN_OK) {
       tn_log(w->env, TARN_LOG_WARN, "event=index_not_removed file=%.*s",
              TN_SLICE_ARG(files->items[i].file_name));
