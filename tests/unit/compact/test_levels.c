@@ -174,7 +174,7 @@ static void levels_add__takes_the_place_of_its_age(void **state) {
   tree_begin(&t, "");
   levels = tree_levels(&t, "0:b 0:d 5:x");
   for (int i = 0; i < 40; i++) { /* growing on the way */
-    char name[8];
+    char name[16];
     snprintf(name, sizeof(name), "n%d", i);
     file = tree_file(&t, 0, name, 2, 0, 9);
     file->min_sequence = file->max_sequence = 5000 + i;
