@@ -187,7 +187,8 @@ done:
 /* Does a writer of the table look at what its buckets hold? */
 static bool restores(const tn_write *w) {
   return !w->options.ignores_previous && (w->table->facts.bucket_mode == TN_BUCKETS_FIXED ||
-                                          w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC);
+                                          w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC ||
+                                          w->table->facts.bucket_mode == TN_BUCKETS_CROSS);
 }
 
 tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err) {

@@ -44,7 +44,7 @@ static tarn_status put_partition(const tn_write *w, const tn_batch *batch, int64
   return TARN_OK;
 }
 
-static tarn_status partition_number(tn_write *w, tn_slice bytes, uint32_t *out, tarn_error *err) {
+tarn_status tn_partition_number(tn_write *w, tn_slice bytes, uint32_t *out, tarn_error *err) {
   tn_router *r = &w->router;
   tn_map_entry *entry = tn_map_find(&r->partitions, bytes);
   tn_slice kept;
@@ -110,9 +110,8 @@ static tarn_status find_slot(const row_groups *g, int64_t i, uint32_t *slot, tar
   }
 }
 
-/* numbers[i] = the partition of row i. */
-static tarn_status group_partitions(tn_write *w, const tn_batch *batch, uint32_t *numbers,
-                                    tarn_error *err) {
+tarn_status tn_partition_numbers(tn_write *w, const tn_batch *batch, uint32_t *numbers,
+                                 tarn_error *err) {
   row_groups g = {.w = w, .batch = batch, .mask = 63};
   tn_buf bytes;
   tarn_status st = TARN_OK;
@@ -138,7 +137,7 @@ static tarn_status group_partitions(tn_write *w, const tn_batch *batch, uint32_t
     TN_TRY_TO(done, find_slot(&g, i, &slot, err));
     if (g.slots[slot] == 0) {
       TN_TRY_TO(done, put_partition(w, batch, i, &bytes, err));
-      TN_TRY_TO(done, partition_number(w, tn_buf_slice(&bytes), &numbers[i], err));
+      TN_TRY_TO(done, tn_partition_number(w, tn_buf_slice(&bytes), &numbers[i], err));
       g.slots[slot] = (uint32_t)i + 1;
     } else {
       numbers[i] = numbers[g.slots[slot] - 1];
@@ -261,30 +260,40 @@ static tarn_status restore_buckets(tn_write *w, const uint32_t *bucket_of, int64
   return st;
 }
 
+/* The partitions and buckets of rows that may not move. */
+static tarn_status place_rows(tn_write *w, const tn_batch *batch, uint32_t *partitions,
+                              int32_t *buckets, tarn_error *err) {
+  uint32_t only;
+  if (w->n_partition_columns > 0) {
+    TN_TRY(tn_partition_numbers(w, batch, partitions, err));
+  } else if (w->router.n_partitions == 0) {
+    TN_TRY(tn_partition_number(w, tn_binary_row_empty(), &only, err));
+  }
+  return w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC
+             ? tn_assign_buckets(w, batch, partitions, buckets, err)
+             : tn_bucket_numbers(w, batch, buckets, err);
+}
+
 tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of, tarn_error *err) {
   tn_mem *mem = &w->env->mem;
   size_t n = (size_t)batch->n_rows;
-  int32_t *buckets = tn_alloc(mem, n * sizeof(*buckets));
+  const uint32_t *known_partitions;
+  const int32_t *known_buckets;
+  int32_t *buckets = NULL;
   uint32_t *partitions = NULL;
   tarn_status st = TARN_OK;
-  if (buckets == NULL) {
+  if (w->cross != NULL) {
+    tn_cross_places(w, &known_partitions, &known_buckets);
+    TN_TRY(number_rows(w, batch, known_partitions, known_buckets, bucket_of, err));
+    return restore_buckets(w, bucket_of, batch->n_rows, err);
+  }
+  buckets = tn_alloc(mem, n * sizeof(*buckets));
+  partitions = w->n_partition_columns > 0 ? tn_alloc(mem, n * sizeof(*partitions)) : NULL;
+  if (buckets == NULL || (w->n_partition_columns > 0 && partitions == NULL)) {
     st = tn_oom(err);
     goto done;
   }
-  if (w->n_partition_columns > 0) {
-    partitions = tn_alloc(mem, n * sizeof(*partitions));
-    if (partitions == NULL) {
-      st = tn_oom(err);
-      goto done;
-    }
-    TN_TRY_TO(done, group_partitions(w, batch, partitions, err));
-  } else if (w->router.n_partitions == 0) {
-    uint32_t only;
-    TN_TRY_TO(done, partition_number(w, tn_binary_row_empty(), &only, err));
-  }
-  TN_TRY_TO(done, w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC
-                      ? tn_assign_buckets(w, batch, partitions, buckets, err)
-                      : tn_bucket_numbers(w, batch, buckets, err));
+  TN_TRY_TO(done, place_rows(w, batch, partitions, buckets, err));
   TN_TRY_TO(done, number_rows(w, batch, partitions, buckets, bucket_of, err));
   st = restore_buckets(w, bucket_of, batch->n_rows, err);
 done:

@@ -291,7 +291,6 @@ static tarn_status take_rows(tn_write *w, tn_batch *batch, const int8_t *kinds, 
   }
   TN_TRY_TO(done, tn_route(w, batch, bucket_of, err));
   TN_TRY_TO(done, choose_way(w, bucket_of, batch->n_rows, err));
-  w->stats.n_rows += batch->n_rows;
   st = w->buffers ? store_rows(w, batch, kinds, bucket_of, err)
                   : tn_append_rows(w, batch, kinds, bucket_of, err);
 done:
@@ -314,6 +313,11 @@ tarn_status tn_write_batch(tn_write *w, const tn_batch *batch, const int8_t *kin
   }
   TN_TRY(complete_batch(w, batch, &complete, err));
   st = settle_kinds(w, &complete, kinds, &own_kinds, err);
+  w->stats.n_rows += st == TARN_OK ? complete.n_rows : 0;
+  if (st == TARN_OK && complete.n_rows > 0 && w->cross != NULL) {
+    st = tn_cross_settle(w, &complete, &own_kinds, err);
+    w->has_failed = st != TARN_OK;
+  }
   if (st == TARN_OK && complete.n_rows > 0) {
     st = take_rows(w, &complete, own_kinds, err);
     w->has_failed = st != TARN_OK;
@@ -432,6 +436,7 @@ static void remove_files(tn_write *w) {
 static void forget_buckets(tn_write *w) {
   remove_files(w);
   tn_assign_reset(w);
+  tn_cross_reset(w);
   tn_router_reset(&w->router, w->env);
   w->n_writers = 0;
   tn_arena_reset(&w->files_arena);

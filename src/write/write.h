@@ -27,6 +27,7 @@
 
 typedef struct tn_table_write_options {
   const char *user;       /* of the commits; copied */
+  bool keeps_nulls;       /* no defaults in place of nulls: rows that were there before */
   bool ignores_previous;  /* for an overwrite: sequence 0, the table's own bucket count */
   const int32_t *columns; /* row tracking: only these columns of the table; NULL: all. Copied */
   int32_t n_columns;

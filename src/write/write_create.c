@@ -32,14 +32,27 @@ static tarn_status check_options(const tn_table *table, tarn_error *err) {
   return TARN_OK;
 }
 
+/* Keys that move out of a partition that stays would have to be deleted there, which an overwrite
+ * cannot. */
+static tarn_status check_whole_overwrite(const tn_table *table, tarn_error *err) {
+  bool is_dynamic;
+  TN_TRY(tn_options_bool(&table->options, "dynamic-partition-overwrite", &is_dynamic, err));
+  return !is_dynamic
+             ? TARN_OK
+             : tn_fail(err, TARN_E_UNSUPPORTED,
+                       "%s: its primary key lacks partition columns, so that it can be overwritten "
+                       "as a whole only, with 'dynamic-partition-overwrite' = 'false'",
+                       table->full_name);
+}
+
 static tarn_status check_table(const tn_table *table, const tn_table_write_options *o,
                                tarn_error *err) {
   switch (table->facts.bucket_mode) {
     case TN_BUCKETS_CROSS:
-      return tn_fail(err, TARN_E_UNSUPPORTED,
-                     "%s: tables whose primary key lacks partition columns cannot be written with "
-                     "'bucket' = '-1'",
-                     table->full_name);
+      if (o->ignores_previous) {
+        TN_TRY(check_whole_overwrite(table, err));
+      }
+      break;
     case TN_BUCKETS_FIXED:
       if (table->facts.n_bucket_columns == 0) {
         return tn_fail(err, TARN_E_INVALID,
@@ -156,7 +169,7 @@ static tarn_status parse_defaults(tn_write *w, tarn_error *err) {
   if (w->defaults == NULL) {
     return tn_oom(err);
   }
-  for (int32_t i = 0; i < w->n_fields; i++) {
+  for (int32_t i = 0; i < w->n_fields && !w->options.keeps_nulls; i++) {
     if (w->fields[i].default_value != NULL && w->fields[i].type.is_nullable) {
       TN_TRY(parse_default(w, &w->fields[i], &w->defaults[i], err));
     }
@@ -405,6 +418,9 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
   w->shape_fields = tn_write_shape_fields(w->shape, &w->n_shape_fields);
   if (w->sorts) {
     TN_TRY(make_merge(w, err));
+  }
+  if (facts->bucket_mode == TN_BUCKETS_CROSS) {
+    TN_TRY(tn_cross_create(w, err));
   }
   return read_sizes(w, err);
 }

@@ -4,6 +4,7 @@
  *   bucket_hash.c  the bucket of every row of a batch
  *   router.c       partitions and buckets that are open, and which row goes where
  *   assign.c       buckets of tables that make them as keys come
+ *   cross.c        keys over all partitions, and rows that move between those
  *   restore.c      what the latest snapshot knows of buckets that are opened
  *   presort.c      rows of a batch in the order of their keys, for speed
  *   row_store.c    rows that wait, of all buckets
@@ -84,6 +85,11 @@ typedef struct tn_assigner {
   int32_t max_buckets;      /* -1: none is set */
   tn_data_file_names names; /* of index files */
 } tn_assigner;
+
+/* ------------------------------------------------------------------ keys over all partitions */
+
+/* Which partition and bucket a key is in, and where the rows of a batch go. */
+typedef struct tn_cross tn_cross;
 
 /* ------------------------------------------------------------------ rows that wait */
 
@@ -200,6 +206,7 @@ struct tn_write {
   int32_t n_partition_columns;
   tn_router router;
   tn_assigner assigner;
+  tn_cross *cross; /* NULL: keys stay in their partitions */
   tn_row_store store;
   tn_spill *spill;      /* NULL: none */
   int64_t buffer_bytes; /* the most that rows in the store may take */
@@ -234,8 +241,24 @@ TN_CHECKED tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket
 void tn_assign_settle(tn_write *w);
 void tn_assign_remove(tn_write *w, const tn_index_files *files);
 void tn_assign_reset(tn_write *w);
+/* Sets w->cross, in the arena. */
+TN_CHECKED tarn_status tn_cross_create(tn_write *w, tarn_error *err);
+/* Let rows move between partitions: the batch gets the rows that are written, kinds theirs. Reads
+ * the keys of the table when they are not known. Errors: those of reading; LIMIT (keys pass the
+ * budget), CORRUPT (a key is in two places). */
+TN_CHECKED tarn_status tn_cross_settle(tn_write *w, tn_batch *batch, int8_t **kinds,
+                                       tarn_error *err);
+/* Partition numbers and buckets of the rows of the batch that was settled last. */
+void tn_cross_places(const tn_write *w, const uint32_t **partitions, const int32_t **buckets);
+void tn_cross_reset(tn_write *w); /* forgets all keys; accepts a writer without them */
 void tn_router_init(tn_router *router, tn_mem *mem);
 void tn_router_reset(tn_router *router, tarn_env *env);
+/* The number of a partition, a new one if need be; and those of all rows of a batch of a table that
+ * has partitions. */
+TN_CHECKED tarn_status tn_partition_number(tn_write *w, tn_slice bytes, uint32_t *out,
+                                           tarn_error *err);
+TN_CHECKED tarn_status tn_partition_numbers(tn_write *w, const tn_batch *batch, uint32_t *numbers,
+                                            tarn_error *err);
 /* bucket_of[i] = the number of the open bucket of row i, which is opened if need be. */
 TN_CHECKED tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of,
                                 tarn_error *err);

@@ -463,7 +463,6 @@ static void tables__that_cannot_be_written_are_refused_by_name(void **state) {
     const char *keys, *partitions, *options, *text;
     tarn_status status;
   } cases[] = {
-      {"k", "p", "bucket=-1", "lacks partition columns", TARN_E_UNSUPPORTED},
       {"", "", "bucket=2", "bucket-key", TARN_E_INVALID},
       {"k", "", "bucket=1;num-levels=1", "Number of levels must be at least 2.", TARN_E_INVALID},
       {"k", "", "bucket=1;rowkind.field=k", "only support string type for rowkind, but k is INT",
