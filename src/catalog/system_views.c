@@ -332,22 +332,6 @@ static tarn_status keep_top_level(tn_view_read *v, const tn_split *from, const t
 
 /* ------------------------------------------------------------------ splits */
 
-/* Which number a row has that was put together from several versions, the folds of merge/ do not
- * tell. */
-static tarn_status check_sequence(const tn_view_read *v, const tn_split *split, tarn_error *err) {
-  const tn_table_facts *facts = &v->table->facts;
-  bool is_folded = facts->merge_engine == TN_ENGINE_PARTIAL_UPDATE ||
-                   facts->merge_engine == TN_ENGINE_AGGREGATION;
-  if (v->has_changes && is_folded && facts->has_primary_key && !split->is_streaming &&
-      tn_fields_find_id(v->fields, v->n_fields, TN_FIELD_ID_SEQUENCE_NUMBER) >= 0) {
-    return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "%s: _SEQUENCE_NUMBER of merged rows of merge engines 'partial-update' and "
-                   "'aggregation' is not in this release; select other columns",
-                   v->q.system->full_name);
-  }
-  return TARN_OK;
-}
-
 static tarn_status make_plan(tn_view_read *v, tarn_error *err) {
   const tn_scan scan = {
       .table = v->table, .predicate = v->pushed, .limit = -1, .cancel = v->q.cancel};
@@ -364,7 +348,6 @@ static tarn_status make_plan(tn_view_read *v, tarn_error *err) {
                      "%s: $binlog cannot show what differs between two snapshots; read $audit_log",
                      v->q.system->full_name);
     }
-    TN_TRY(check_sequence(v, split, err));
     if (is_ro) {
       TN_TRY(keep_top_level(v, split, &split, err));
     }

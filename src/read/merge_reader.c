@@ -9,6 +9,9 @@
  * partial-update also reads the sequence columns of every group that it reads members of, and of
  * groups that can remove the record: what is there must not depend on the columns asked for.
  *
+ * A column _SEQUENCE_NUMBER that is asked for is one more late column, but of folding engines,
+ * whose merger tells the number of what it has put together.
+ *
  * Not needed: sequence numbers where the files of different runs have disjoint ranges of them; row
  * kinds of files without retractions, unless somebody wants to see them.
  */
@@ -55,8 +58,9 @@ struct merge_reader {
   tn_field *key_fields[2][2];
   int32_t n_key_fields, n_sequence_fields;
   tn_data_shape *shapes[2][2]; /* with sequence numbers? with kinds? made when needed */
-  tn_field *value_fields, *filter_fields;
-  int32_t n_value_fields, n_filter_fields;
+  tn_field *value_fields, *filter_fields, *merged_fields;
+  int32_t n_value_fields, n_filter_fields, n_merged_fields;
+  int32_t sequence_at; /* of merged fields, the merger's numbers go in front of it; -1: nowhere */
   int32_t *out_columns, *filter_columns;
   tn_merge_spec spec;
 
@@ -293,15 +297,22 @@ static tarn_status lay_out_columns(merge_reader *m, tarn_error *err) {
   m->value_fields = tn_arena_calloc(&m->arena, n_all, sizeof(*m->value_fields));
   m->filter_fields =
       tn_arena_calloc(&m->arena, (size_t)schema->n_fields + 1, sizeof(*m->filter_fields));
+  m->merged_fields = tn_arena_calloc(&m->arena, n_out, sizeof(*m->merged_fields));
   m->out_columns = tn_arena_calloc(&m->arena, n_out, sizeof(*m->out_columns));
   m->filter_columns =
       tn_arena_calloc(&m->arena, (size_t)schema->n_fields + 1, sizeof(*m->filter_columns));
-  if (m->value_fields == NULL || m->filter_fields == NULL || m->out_columns == NULL ||
-      m->filter_columns == NULL) {
+  if (m->value_fields == NULL || m->filter_fields == NULL || m->merged_fields == NULL ||
+      m->out_columns == NULL || m->filter_columns == NULL) {
     return tn_oom(err);
   }
+  m->sequence_at = -1;
   for (int32_t i = 0; i < c->o.n_fields; i++) {
-    m->out_columns[i] = place_column(m, &c->o.fields[i]);
+    if (c->o.fields[i].id == TN_FIELD_ID_SEQUENCE_NUMBER && c->engine->fold != NULL) {
+      m->sequence_at = i;
+    } else {
+      m->out_columns[m->n_merged_fields] = place_column(m, &c->o.fields[i]);
+      m->merged_fields[m->n_merged_fields++] = c->o.fields[i];
+    }
   }
   tn_fields_add_tested(c, c->value_filter, m->filter_fields, &m->n_filter_fields);
   for (int32_t i = 0; i < m->n_filter_fields; i++) {
@@ -315,9 +326,10 @@ static tarn_status lay_out_columns(merge_reader *m, tarn_error *err) {
       .sequence_descending = c->o.table->facts.sequence_descending,
       .value_fields = m->value_fields,
       .n_value_fields = m->n_value_fields,
-      .out_fields = c->o.fields,
+      /* Batches outlive the reader: those that are given as they are have the context's fields. */
+      .out_fields = m->sequence_at >= 0 ? m->merged_fields : c->o.fields,
       .out_columns = m->out_columns,
-      .n_out_columns = c->o.n_fields,
+      .n_out_columns = m->n_merged_fields,
       .filter = c->value_filter,
       .filter_fields = m->filter_fields,
       .filter_columns = m->filter_columns,
@@ -357,6 +369,7 @@ static tarn_status open_merged_section(merge_reader *m, const tn_section *sectio
   m->spec.common_start = tn_section_common_start(m->c->o.table->schema, section);
   TN_TRY_TO(done,
             tn_section_sequences_overlap(&m->scratch, m->split, section, &m->needs_sequence, err));
+  m->needs_sequence = m->needs_sequence || m->sequence_at >= 0;
   /* Of each run about two batches are held; all of them may take a quarter of the budget. Of many
    * runs an output batch takes few rows each, so that large batches only cost memory. */
   m->key_bytes = (int64_t)(mem->budget_bytes / 8) / section->n_runs;
@@ -405,17 +418,37 @@ static tarn_status open_section(merge_reader *m, tarn_error *err) {
 
 /* ------------------------------------------------------------------ output */
 
-/* A merged batch with its kinds in front. */
-static tarn_status add_kinds(merge_reader *m, tn_batch *merged, const tn_buffer *kinds,
-                             tn_batch *out, tarn_error *err) {
+/* What the merger tells beside the columns of a batch. */
+typedef struct merged_facts {
+  tn_buffer *kinds, *sequences; /* NULL where they are not wanted */
+} merged_facts;
+
+static tarn_status put_column(tarn_env *env, const tn_buffer *from, size_t width, int64_t n_rows,
+                              tn_vec *out, tarn_error *err) {
+  TN_TRY(tn_vec_alloc(env, out, n_rows, 0, err));
+  memcpy(out->values, from->data, (size_t)n_rows * width);
+  return TARN_OK;
+}
+
+/* A merged batch with its kinds in front, and sequence numbers where they belong. */
+static tarn_status add_told(merge_reader *m, tn_batch *merged, const merged_facts *told,
+                            tn_batch *out, tarn_error *err) {
   tarn_env *env = m->c->env;
+  int32_t at = 0;
   tarn_status st = TARN_OK;
   TN_TRY(tn_batch_init(env, m->c->out_fields, m->c->n_out, out, err));
-  TN_TRY_TO(fail, tn_vec_alloc(env, &out->columns[0], merged->n_rows, 0, err));
-  memcpy(out->columns[0].values, kinds->data, (size_t)merged->n_rows);
-  for (int32_t i = 0; i < merged->n_columns; i++) {
-    tn_vec_reset(env, &out->columns[i + 1]);
-    tn_vec_move(&out->columns[i + 1], &merged->columns[i]);
+  if (told->kinds != NULL) {
+    TN_TRY_TO(fail, put_column(env, told->kinds, 1, merged->n_rows, &out->columns[at++], err));
+  }
+  for (int32_t i = 0; i <= merged->n_columns; i++) {
+    if (i == m->sequence_at) {
+      TN_TRY_TO(fail, put_column(env, told->sequences, sizeof(int64_t), merged->n_rows,
+                                 &out->columns[at++], err));
+    }
+    if (i < merged->n_columns) {
+      tn_vec_reset(env, &out->columns[at]);
+      tn_vec_move(&out->columns[at++], &merged->columns[i]);
+    }
   }
   out->n_rows = merged->n_rows;
   return TARN_OK;
@@ -425,18 +458,21 @@ fail:
 }
 
 static tarn_status next_merged(merge_reader *m, tn_batch *out, tarn_error *err) {
+  bool has_kinds = m->c->o.with_row_kind, has_sequences = m->sequence_at >= 0;
   tn_batch merged = {0};
-  tn_buffer *kinds = NULL;
+  merged_facts told = {NULL, NULL};
   tarn_status st;
-  if (!m->c->o.with_row_kind) {
+  if (!has_kinds && !has_sequences) {
     st = tn_merger_next(m->merger, out, NULL, NULL, err);
   } else {
-    st = tn_merger_next(m->merger, &merged, &kinds, NULL, err);
+    st = tn_merger_next(m->merger, &merged, has_kinds ? &told.kinds : NULL,
+                        has_sequences ? &told.sequences : NULL, err);
     if (st == TARN_OK && merged.n_rows > 0) {
-      st = add_kinds(m, &merged, kinds, out, err);
+      st = add_told(m, &merged, &told, out, err);
     }
     tn_batch_reset(m->c->env, &merged);
-    tn_buffer_release(kinds);
+    tn_buffer_release(told.kinds);
+    tn_buffer_release(told.sequences);
   }
   for (int32_t i = 0; st == TARN_OK && i < out->n_columns; i++) {
     tn_vec_retype(&out->columns[i],

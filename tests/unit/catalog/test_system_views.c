@@ -170,17 +170,23 @@ static void audit_log__sequence_numbers_are_no_hint(void **state) {
   st_end(&t);
 }
 
-static void audit_log__sequence_numbers_of_folded_rows_are_refused(void **state) {
+static void audit_log__sequence_numbers_of_folded_rows_are_the_largest(void **state) {
   system_test t;
   (void)state;
   begin_levels(&t, 1,
                "bucket=1;merge-engine=partial-update;partial-update.remove-record-on-delete=true;"
                "table-read.sequence-number.enabled=true");
   t.system = "audit_log";
-  st_assert_fails(&t, TARN_E_UNSUPPORTED, "_SEQUENCE_NUMBER");
-  t.select = "rowkind,k";
-  t.where = "k = 6";
-  st_assert(&t, "+I|6");
+  st_assert(&t, "+I|1|1|a;-D|6|2|b;+I|7|3|C;+I|4|4|d;+I|5|5|e;+I|8|6|f");
+  t.select = "k,_SEQUENCE_NUMBER";
+  st_assert(&t, "1|1;2|6;3|7;4|4;5|5;6|8");
+  t.select = "_SEQUENCE_NUMBER";
+  t.where = "_SEQUENCE_NUMBER > 5";
+  st_assert(&t, "6;7;8");
+  t.system = "binlog";
+  t.where = NULL;
+  t.select = "v,_SEQUENCE_NUMBER,rowkind";
+  st_assert(&t, "[a]|1|+I;[b]|6|-D;[C]|7|+I;[d]|4|+I;[e]|5|+I;[f]|8|+I");
   st_end(&t);
 }
 
@@ -373,7 +379,7 @@ int main(void) {
       cmocka_unit_test(audit_log__filters_exactly),
       cmocka_unit_test(audit_log__tells_sequence_numbers_where_the_table_asks),
       cmocka_unit_test(audit_log__sequence_numbers_are_no_hint),
-      cmocka_unit_test(audit_log__sequence_numbers_of_folded_rows_are_refused),
+      cmocka_unit_test(audit_log__sequence_numbers_of_folded_rows_are_the_largest),
       cmocka_unit_test(audit_log__own_columns_of_its_names_are_refused),
       cmocka_unit_test(binlog__states_are_arrays_of_one),
       cmocka_unit_test(binlog__packs_updates_of_changes),
