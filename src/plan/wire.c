@@ -15,8 +15,8 @@
  * Rule: org.apache.paimon.table.source.{DataSplit,IncrementalSplit,DeletionFile,SplitSerializer},
  * table.FallbackReadFileStoreTable. Spec: wire, 1 to 4.
  */
+#include "model/wire.h"
 #include "base/bytes.h"
-#include "base/checked.h"
 #include "model/file_meta.h"
 #include "plan/fallback.h"
 #include "plan/plan_internal.h"
@@ -56,92 +56,21 @@ static const split_layout layouts[VERSION_MAX + 1] = {
 
 /* ------------------------------------------------------------------ writing */
 
-static tarn_status put_u8(tn_buf *out, bool value, tarn_error *err) {
-  uint8_t byte = value ? 1 : 0;
-  return tn_buf_append(out, &byte, 1, err);
-}
-
-static tarn_status put_i32(tn_buf *out, int64_t value, tarn_error *err) {
-  uint8_t bytes[4];
-  if (value < INT32_MIN || value > INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "%lld does not fit the form of splits", (long long)value);
-  }
-  tn_store_be32(bytes, (uint32_t)(int32_t)value);
-  return tn_buf_append(out, bytes, sizeof(bytes), err);
-}
-
-static tarn_status put_i64(tn_buf *out, int64_t value, tarn_error *err) {
-  uint8_t bytes[8];
-  tn_store_be64(bytes, (uint64_t)value);
-  return tn_buf_append(out, bytes, sizeof(bytes), err);
-}
-
-/* One code point from valid UTF-8; a stray byte stands for itself. Returns its length. */
-static size_t next_char(const uint8_t *p, size_t left, uint32_t *out) {
-  size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : p[0] >= 0xC0 ? 2 : 1;
-  if (n > left) {
-    n = 1;
-  }
-  *out = n == 1 ? p[0] : p[0] & (0xFFu >> (n + 1));
-  for (size_t i = 1; i < n; i++) {
-    *out = *out << 6 | (p[i] & 0x3F);
-  }
-  return n;
-}
-
-static tarn_status put_unit(tn_buf *out, uint32_t unit, tarn_error *err) {
-  uint8_t b[3] = {(uint8_t)(0xE0 | unit >> 12), (uint8_t)(0x80 | (unit >> 6 & 0x3F)),
-                  (uint8_t)(0x80 | (unit & 0x3F))};
-  if (unit != 0 && unit < 0x80) {
-    b[0] = (uint8_t)unit;
-    return tn_buf_append(out, b, 1, err);
-  }
-  if (unit < 0x800) {
-    b[1] = (uint8_t)(0xC0 | unit >> 6);
-    return tn_buf_append(out, b + 1, 2, err);
-  }
-  return tn_buf_append(out, b, 3, err);
-}
-
-/* DataOutput.writeUTF: the code units of UTF-16, each in one to three bytes. */
-static tarn_status put_utf(tn_buf *out, const char *text, tarn_error *err) {
-  const uint8_t *p = (const uint8_t *)text;
-  size_t left = strlen(text), start = out->len;
-  TN_TRY(tn_buf_append(out, "\0\0", 2, err));
-  while (left > 0) {
-    uint32_t c;
-    size_t n = next_char(p, left, &c);
-    if (c >= 0x10000) {
-      TN_TRY(put_unit(out, 0xD800 + ((c - 0x10000) >> 10), err));
-      c = 0xDC00 + ((c - 0x10000) & 0x3FF);
-    }
-    TN_TRY(put_unit(out, c, err));
-    p += n;
-    left -= n;
-  }
-  if (out->len - start - 2 > UINT16_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "a path of %zu bytes does not fit the form of splits",
-                   out->len - start - 2);
-  }
-  tn_store_be16(out->data + start, (uint16_t)(out->len - start - 2));
-  return TARN_OK;
-}
-
 static tarn_status put_deletions(const tn_dv_place *places, int32_t n, tn_buf *out,
                                  tarn_error *err) {
   if (places == NULL) {
-    return put_u8(out, false, err);
+    return tn_wire_put_bool(out, false, err);
   }
-  TN_TRY(put_u8(out, true, err));
-  TN_TRY(put_i32(out, n, err));
+  TN_TRY(tn_wire_put_bool(out, true, err));
+  TN_TRY(tn_wire_put_i32(out, n, err));
   for (int32_t i = 0; i < n; i++) {
     const tn_dv_place *d = &places[i];
-    TN_TRY(put_u8(out, d->path != NULL, err));
+    TN_TRY(tn_wire_put_bool(out, d->path != NULL, err));
     if (d->path != NULL) {
-      TN_TRY(put_utf(out, d->path, err));
-      TN_TRY(put_i64(out, d->offset, err));
-      TN_TRY(put_i64(out, d->length, err));
-      TN_TRY(put_i64(out, d->cardinality, err));
+      TN_TRY(tn_wire_put_text(out, d->path, err));
+      TN_TRY(tn_wire_put_i64(out, d->offset, err));
+      TN_TRY(tn_wire_put_i64(out, d->length, err));
+      TN_TRY(tn_wire_put_i64(out, d->cardinality, err));
     }
   }
   return TARN_OK;
@@ -151,67 +80,61 @@ static tarn_status put_files(const tn_data_file *files, int32_t n, tn_buf *out, 
   tn_buf row;
   tarn_status st;
   tn_buf_init(&row, out->mem, ROW_LIMIT);
-  TN_TRY_TO(done, put_i32(out, n, err));
+  TN_TRY_TO(done, tn_wire_put_i32(out, n, err));
   for (int32_t i = 0; i < n; i++) {
     row.len = 0;
     TN_TRY_TO(done, tn_file_meta_encode(&files[i], &row, err));
-    TN_TRY_TO(done, put_i32(out, (int64_t)row.len, err));
-    TN_TRY_TO(done, tn_buf_append(out, row.data, row.len, err));
+    TN_TRY_TO(done, tn_wire_put_bytes(out, tn_buf_slice(&row), err));
   }
 done:
   tn_buf_reset(&row);
   return st;
 }
 
-static tarn_status put_partition(const tn_split *split, tn_buf *out, tarn_error *err) {
-  TN_TRY(put_i32(out, (int64_t)split->partition.len, err));
-  return tn_buf_append(out, split->partition.data, split->partition.len, err);
-}
-
 static tarn_status put_data_split(const tn_split *split, tn_buf *out, tarn_error *err) {
-  TN_TRY(put_i64(out, MAGIC, err));
-  TN_TRY(put_i32(out, VERSION_WRITTEN, err));
-  TN_TRY(put_i64(out, split->snapshot_id, err));
-  TN_TRY(put_partition(split, out, err));
-  TN_TRY(put_i32(out, split->bucket, err));
-  TN_TRY(put_utf(out, split->bucket_path, err));
-  TN_TRY(put_u8(out, split->has_total_buckets, err));
+  TN_TRY(tn_wire_put_i64(out, MAGIC, err));
+  TN_TRY(tn_wire_put_i32(out, VERSION_WRITTEN, err));
+  TN_TRY(tn_wire_put_i64(out, split->snapshot_id, err));
+  TN_TRY(tn_wire_put_bytes(out, split->partition, err));
+  TN_TRY(tn_wire_put_i32(out, split->bucket, err));
+  TN_TRY(tn_wire_put_text(out, split->bucket_path, err));
+  TN_TRY(tn_wire_put_bool(out, split->has_total_buckets, err));
   if (split->has_total_buckets) {
-    TN_TRY(put_i32(out, split->total_buckets, err));
+    TN_TRY(tn_wire_put_i32(out, split->total_buckets, err));
   }
-  TN_TRY(put_i32(out, 0, err));
-  TN_TRY(put_u8(out, false, err));
+  TN_TRY(tn_wire_put_i32(out, 0, err));
+  TN_TRY(tn_wire_put_bool(out, false, err));
   TN_TRY(put_files(split->files, split->n_files, out, err));
   TN_TRY(put_deletions(split->deletions, split->n_files, out, err));
-  TN_TRY(put_u8(out, split->is_streaming, err));
-  return put_u8(out, split->is_raw_convertible, err);
+  TN_TRY(tn_wire_put_bool(out, split->is_streaming, err));
+  return tn_wire_put_bool(out, split->is_raw_convertible, err);
 }
 
 static tarn_status put_frame(int32_t kind, tn_buf *out, tarn_error *err) {
-  TN_TRY(put_i64(out, FRAME_MAGIC, err));
-  TN_TRY(put_i32(out, FRAME_VERSION, err));
-  return put_i32(out, kind, err);
+  TN_TRY(tn_wire_put_i64(out, FRAME_MAGIC, err));
+  TN_TRY(tn_wire_put_i32(out, FRAME_VERSION, err));
+  return tn_wire_put_i32(out, kind, err);
 }
 
 static tarn_status put_incremental(const tn_split *split, tn_buf *out, tarn_error *err) {
   TN_TRY(put_frame(FRAME_INCREMENTAL, out, err));
-  TN_TRY(put_i32(out, INCREMENTAL_WRITTEN, err));
-  TN_TRY(put_i64(out, split->snapshot_id, err));
-  TN_TRY(put_partition(split, out, err));
-  TN_TRY(put_i32(out, split->bucket, err));
-  TN_TRY(put_i32(out, split->total_buckets, err));
+  TN_TRY(tn_wire_put_i32(out, INCREMENTAL_WRITTEN, err));
+  TN_TRY(tn_wire_put_i64(out, split->snapshot_id, err));
+  TN_TRY(tn_wire_put_bytes(out, split->partition, err));
+  TN_TRY(tn_wire_put_i32(out, split->bucket, err));
+  TN_TRY(tn_wire_put_i32(out, split->total_buckets, err));
   TN_TRY(put_files(split->before, split->n_before, out, err));
   TN_TRY(put_deletions(split->before_deletions, split->n_before, out, err));
   TN_TRY(put_files(split->files, split->n_files, out, err));
   TN_TRY(put_deletions(split->deletions, split->n_files, out, err));
-  return put_u8(out, split->is_streaming, err);
+  return tn_wire_put_bool(out, split->is_streaming, err);
 }
 
 tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err) {
   if (split->is_incremental) {
     if (split->has_branch) {
       TN_TRY(put_frame(FRAME_FALLBACK, out, err));
-      TN_TRY(put_u8(out, split->is_fallback, err));
+      TN_TRY(tn_wire_put_bool(out, split->is_fallback, err));
     }
     return put_incremental(split, out, err);
   }
@@ -220,151 +143,24 @@ tarn_status tn_split_encode(const tn_split *split, tn_buf *out, tarn_error *err)
   }
   TN_TRY(put_frame(FRAME_FALLBACK_DATA, out, err));
   TN_TRY(put_data_split(split, out, err));
-  return put_u8(out, split->is_fallback, err);
+  return tn_wire_put_bool(out, split->is_fallback, err);
 }
 
 /* ------------------------------------------------------------------ reading */
 
-typedef struct wire_reader {
-  const uint8_t *begin, *at, *end;
-  tn_arena *arena;
-} wire_reader;
-
-static tarn_status take(wire_reader *r, size_t n, const uint8_t **out, const char *what,
-                        tarn_error *err) {
-  if (n > (size_t)(r->end - r->at)) {
-    return tn_fail(err, TARN_E_CORRUPT, "split: %s at byte %zu needs %zu bytes, %zu are left", what,
-                   (size_t)(r->at - r->begin), n, (size_t)(r->end - r->at));
-  }
-  *out = r->at;
-  r->at += n;
-  return TARN_OK;
-}
-
-static tarn_status take_i32(wire_reader *r, int32_t *out, const char *what, tarn_error *err) {
-  const uint8_t *p = NULL;
-  TN_TRY(take(r, 4, &p, what, err));
-  *out = (int32_t)tn_load_be32(p);
-  return TARN_OK;
-}
-
-static tarn_status take_i64(wire_reader *r, int64_t *out, const char *what, tarn_error *err) {
-  const uint8_t *p = NULL;
-  TN_TRY(take(r, 8, &p, what, err));
-  *out = (int64_t)tn_load_be64(p);
-  return TARN_OK;
-}
-
-static tarn_status take_bool(wire_reader *r, bool *out, const char *what, tarn_error *err) {
-  const uint8_t *p = NULL;
-  TN_TRY(take(r, 1, &p, what, err));
-  if (*p > 1) {
-    return tn_fail(err, TARN_E_CORRUPT, "split: %s at byte %zu is %u", what, (size_t)(p - r->begin),
-                   (unsigned)*p);
-  }
-  *out = *p == 1;
-  return TARN_OK;
-}
-
-/* A number of things that take at least one byte each. */
-static tarn_status take_count(wire_reader *r, int32_t *out, const char *what, tarn_error *err) {
-  TN_TRY(take_i32(r, out, what, err));
-  if (*out < 0 || *out > r->end - r->at) {
-    return tn_fail(err, TARN_E_CORRUPT, "split: %s: a count of %d, %zu bytes are left", what,
-                   (int)*out, (size_t)(r->end - r->at));
-  }
-  return TARN_OK;
-}
-
-/* Bytes with their length in front. */
-static tarn_status take_bytes(wire_reader *r, tn_slice *out, const char *what, tarn_error *err) {
-  int32_t n;
-  TN_TRY(take_count(r, &n, what, err));
-  out->len = (size_t)n;
-  return take(r, out->len, &out->data, what, err);
-}
-
-static bool is_tail(uint8_t byte) {
-  return (byte & 0xC0) == 0x80;
-}
-
-/* One code unit of modified UTF-8; 0: malformed. */
-static size_t next_unit(const uint8_t *p, size_t left, uint32_t *out) {
-  if (p[0] < 0x80) {
-    *out = p[0];
-    return 1;
-  }
-  if ((p[0] & 0xE0) == 0xC0 && left >= 2 && is_tail(p[1])) {
-    *out = (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-    return 2;
-  }
-  if ((p[0] & 0xF0) == 0xE0 && left >= 3 && is_tail(p[1]) && is_tail(p[2])) {
-    *out = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-    return 3;
-  }
-  return 0;
-}
-
-/* A text as UTF-8 with a NUL behind; U+0000 in it ends it. */
-static tarn_status take_utf(wire_reader *r, const char **out, const char *what, tarn_error *err) {
-  const uint8_t *p = NULL;
-  size_t n, len = 0;
-  char *text;
-  TN_TRY(take(r, 2, &p, what, err));
-  n = tn_load_be16(p);
-  TN_TRY(take(r, n, &p, what, err));
-  text = tn_arena_alloc(r->arena, n + 1);  // UTF-8 is never longer than its modified form
-  if (text == NULL) {
-    return tn_oom(err);
-  }
-  for (size_t i = 0; i < n;) {
-    uint32_t c, low;
-    size_t step = next_unit(p + i, n - i, &c);
-    if (step == 0 || c == 0) {
-      return tn_fail(err, TARN_E_CORRUPT, "split: %s: byte %zu is no modified UTF-8", what, i);
-    }
-    i += step;
-    step = c >= 0xD800 && c < 0xDC00 && i < n ? next_unit(p + i, n - i, &low) : 0;
-    if (step != 0 && low >= 0xDC00 && low < 0xE000) {
-      c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-      i += step;
-      text[len++] = (char)(0xF0 | c >> 18);
-      text[len++] = (char)(0x80 | (c >> 12 & 0x3F));
-      text[len++] = (char)(0x80 | (c >> 6 & 0x3F));
-      text[len++] = (char)(0x80 | (c & 0x3F));
-    } else if (c < 0x80) {
-      text[len++] = (char)c;
-    } else if (c < 0x800) {
-      text[len++] = (char)(0xC0 | c >> 6);
-      text[len++] = (char)(0x80 | (c & 0x3F));
-    } else {
-      text[len++] = (char)(0xE0 | c >> 12);
-      text[len++] = (char)(0x80 | (c >> 6 & 0x3F));
-      text[len++] = (char)(0x80 | (c & 0x3F));
-    }
-  }
-  text[len] = '\0';
-  *out = text;
-  return TARN_OK;
-}
-
-static tarn_status take_files(wire_reader *r, const split_layout *layout, const tn_data_file **out,
-                              int32_t *n_out, tarn_error *err) {
+static tarn_status take_files(tn_wire_reader *r, const split_layout *layout,
+                              const tn_data_file **out, int32_t *n_out, tarn_error *err) {
   tn_data_file *files;
   int32_t n;
-  TN_TRY(take_count(r, &n, "files", err));
-  // Rows have at least a header and a slot for each field, so that bytes bound the count.
-  if (n > (r->end - r->at) / (8 * (layout->n_file_fields + 1))) {
-    return tn_fail(err, TARN_E_CORRUPT, "split: %d files in %zu bytes", (int)n,
-                   (size_t)(r->end - r->at));
-  }
+  /* Rows have at least a header and a slot for each field, so that bytes bound the count. */
+  TN_TRY(tn_wire_take_count(r, 8 * ((size_t)layout->n_file_fields + 1), &n, "files", err));
   files = tn_arena_calloc(r->arena, (size_t)n + 1, sizeof(*files));
   if (files == NULL) {
     return tn_oom(err);
   }
   for (int32_t i = 0; i < n; i++) {
     tn_slice row;
-    TN_TRY(take_bytes(r, &row, "a data file", err));
+    TN_TRY(tn_wire_take_bytes(r, &row, "a data file", err));
     TN_TRY(tn_file_meta_decode(row, layout->n_file_fields, r->arena, &files[i], err));
     if (layout->ignores_last_field) {
       files[i].has_write_cols = false;
@@ -376,16 +172,16 @@ static tarn_status take_files(wire_reader *r, const split_layout *layout, const 
 }
 
 /* allows_more: vectors behind those of the files are nobody's, as Java takes them. */
-static tarn_status take_deletions(wire_reader *r, const split_layout *layout, int32_t n_files,
+static tarn_status take_deletions(tn_wire_reader *r, const split_layout *layout, int32_t n_files,
                                   bool allows_more, const tn_dv_place **out, tarn_error *err) {
   tn_dv_place *places;
   bool has_list;
   int32_t n;
-  TN_TRY(take_bool(r, &has_list, "the mark of a deletion list", err));
+  TN_TRY(tn_wire_take_bool(r, &has_list, "the mark of a deletion list", err));
   if (!has_list) {
     return TARN_OK;
   }
-  TN_TRY(take_count(r, &n, "deletion list", err));
+  TN_TRY(tn_wire_take_count(r, 1, &n, "deletion list", err));
   if (n < n_files || (n > n_files && !allows_more)) {
     return tn_fail(err, TARN_E_CORRUPT, "split: %d deletion vectors for %d files", (int)n,
                    (int)n_files);
@@ -398,15 +194,15 @@ static tarn_status take_deletions(wire_reader *r, const split_layout *layout, in
     tn_dv_place *d = &places[i];
     bool is_there;
     d->cardinality = -1;
-    TN_TRY(take_bool(r, &is_there, "the mark of a deletion vector", err));
+    TN_TRY(tn_wire_take_bool(r, &is_there, "the mark of a deletion vector", err));
     if (!is_there) {
       continue;
     }
-    TN_TRY(take_utf(r, &d->path, "path of a deletion vector", err));
-    TN_TRY(take_i64(r, &d->offset, "offset of a deletion vector", err));
-    TN_TRY(take_i64(r, &d->length, "length of a deletion vector", err));
+    TN_TRY(tn_wire_take_text(r, &d->path, "path of a deletion vector", err));
+    TN_TRY(tn_wire_take_i64(r, &d->offset, "offset of a deletion vector", err));
+    TN_TRY(tn_wire_take_i64(r, &d->length, "length of a deletion vector", err));
     if (layout->has_cardinality) {
-      TN_TRY(take_i64(r, &d->cardinality, "cardinality of a deletion vector", err));
+      TN_TRY(tn_wire_take_i64(r, &d->cardinality, "cardinality of a deletion vector", err));
     }
     if (d->offset < 0 || d->length < 0 || d->cardinality < -1) {
       return tn_fail(err, TARN_E_CORRUPT, "split: deletion vector at %lld, %lld bytes, %lld rows",
@@ -418,30 +214,31 @@ static tarn_status take_deletions(wire_reader *r, const split_layout *layout, in
 }
 
 /* Magic and version, or the snapshot id of version 1. */
-static tarn_status take_head(wire_reader *r, int32_t *version, tn_split *split, tarn_error *err) {
+static tarn_status take_head(tn_wire_reader *r, int32_t *version, tn_split *split,
+                             tarn_error *err) {
   int64_t first;
-  TN_TRY(take_i64(r, &first, "magic", err));
+  TN_TRY(tn_wire_take_i64(r, &first, "magic", err));
   *version = 1;
   split->snapshot_id = first;
   if (first == MAGIC) {
-    TN_TRY(take_i32(r, version, "version", err));
+    TN_TRY(tn_wire_take_i32(r, version, "version", err));
     if (*version < 2 || *version > VERSION_MAX) {
       return tn_fail(err, TARN_E_UNSUPPORTED, "split: version %d, known are 1 to %d", (int)*version,
                      VERSION_MAX);
     }
-    TN_TRY(take_i64(r, &split->snapshot_id, "snapshot", err));
+    TN_TRY(tn_wire_take_i64(r, &split->snapshot_id, "snapshot", err));
   }
   return TARN_OK;
 }
 
 /* Before files were those of incremental reads of old releases; today's readers refuse them, too.
  */
-static tarn_status take_before(wire_reader *r, tarn_error *err) {
+static tarn_status take_before(tn_wire_reader *r, tarn_error *err) {
   int32_t n;
   bool has_list;
-  TN_TRY(take_i32(r, &n, "before files", err));
+  TN_TRY(tn_wire_take_i32(r, &n, "before files", err));
   if (n == 0) {
-    TN_TRY(take_bool(r, &has_list, "the mark of before deletions", err));
+    TN_TRY(tn_wire_take_bool(r, &has_list, "the mark of before deletions", err));
     if (!has_list) {
       return TARN_OK;
     }
@@ -452,38 +249,38 @@ static tarn_status take_before(wire_reader *r, tarn_error *err) {
                          "of an old release");
 }
 
-static tarn_status take_partition(wire_reader *r, tn_split *split, tarn_error *err) {
+static tarn_status take_partition(tn_wire_reader *r, tn_split *split, tarn_error *err) {
   tn_binary_row row;
-  TN_TRY(take_bytes(r, &split->partition, "partition", err));
+  TN_TRY(tn_wire_take_bytes(r, &split->partition, "partition", err));
   return tn_binary_row_decode(split->partition, "split: partition", &row, err);
 }
 
-static tarn_status take_data_split(wire_reader *r, tn_split *split, tarn_error *err) {
+static tarn_status take_data_split(tn_wire_reader *r, tn_split *split, tarn_error *err) {
   const split_layout *layout;
   int32_t version;
   TN_TRY(take_head(r, &version, split, err));
   layout = &layouts[version];
   TN_TRY(take_partition(r, split, err));
-  TN_TRY(take_i32(r, &split->bucket, "bucket", err));
-  TN_TRY(take_utf(r, &split->bucket_path, "bucket path", err));
+  TN_TRY(tn_wire_take_i32(r, &split->bucket, "bucket", err));
+  TN_TRY(tn_wire_take_text(r, &split->bucket_path, "bucket path", err));
   if (layout->has_total_buckets) {
-    TN_TRY(take_bool(r, &split->has_total_buckets, "the mark of total buckets", err));
+    TN_TRY(tn_wire_take_bool(r, &split->has_total_buckets, "the mark of total buckets", err));
   }
   if (split->has_total_buckets) {
-    TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
+    TN_TRY(tn_wire_take_i32(r, &split->total_buckets, "total buckets", err));
   }
   TN_TRY(take_before(r, err));
   TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
   TN_TRY(take_deletions(r, layout, split->n_files, false, &split->deletions, err));
-  TN_TRY(take_bool(r, &split->is_streaming, "streaming", err));
-  return take_bool(r, &split->is_raw_convertible, "raw convertible", err);
+  TN_TRY(tn_wire_take_bool(r, &split->is_streaming, "streaming", err));
+  return tn_wire_take_bool(r, &split->is_raw_convertible, "raw convertible", err);
 }
 
-static tarn_status take_incremental(wire_reader *r, tn_split *split, tarn_error *err) {
+static tarn_status take_incremental(tn_wire_reader *r, tn_split *split, tarn_error *err) {
   static const split_layout *const by_version[] = {NULL, &layouts[8], &layouts[9]};
   const split_layout *layout;
   int32_t version;
-  TN_TRY(take_i32(r, &version, "version", err));
+  TN_TRY(tn_wire_take_i32(r, &version, "version", err));
   if (version < 1 || version > INCREMENTAL_MAX) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
                    "split: version %d of an incremental split, known are 1 to %d", (int)version,
@@ -491,41 +288,41 @@ static tarn_status take_incremental(wire_reader *r, tn_split *split, tarn_error 
   }
   layout = by_version[version];
   split->is_incremental = true;
-  TN_TRY(take_i64(r, &split->snapshot_id, "snapshot", err));
+  TN_TRY(tn_wire_take_i64(r, &split->snapshot_id, "snapshot", err));
   TN_TRY(take_partition(r, split, err));
-  TN_TRY(take_i32(r, &split->bucket, "bucket", err));
+  TN_TRY(tn_wire_take_i32(r, &split->bucket, "bucket", err));
   split->has_total_buckets = true;
-  TN_TRY(take_i32(r, &split->total_buckets, "total buckets", err));
+  TN_TRY(tn_wire_take_i32(r, &split->total_buckets, "total buckets", err));
   TN_TRY(take_files(r, layout, &split->before, &split->n_before, err));
   TN_TRY(take_deletions(r, layout, split->n_before, true, &split->before_deletions, err));
   TN_TRY(take_files(r, layout, &split->files, &split->n_files, err));
   TN_TRY(take_deletions(r, layout, split->n_files, true, &split->deletions, err));
-  return take_bool(r, &split->is_streaming, "streaming", err);
+  return tn_wire_take_bool(r, &split->is_streaming, "streaming", err);
 }
 
 /* Is there the head of a frame? Then take it. */
-static tarn_status take_frame(wire_reader *r, int32_t *kind, tarn_error *err) {
+static tarn_status take_frame(tn_wire_reader *r, int32_t *kind, tarn_error *err) {
   int32_t version;
   *kind = FRAME_DATA_SPLIT;
-  if (r->end - r->at < 8 || (int64_t)tn_load_be64(r->at) != FRAME_MAGIC) {
+  if (tn_wire_left(r) < 8 || (int64_t)tn_load_be64(r->at) != FRAME_MAGIC) {
     return TARN_OK;
   }
   r->at += 8;
-  TN_TRY(take_i32(r, &version, "version of the frame", err));
-  TN_TRY(take_i32(r, kind, "kind of the split", err));
+  TN_TRY(tn_wire_take_i32(r, &version, "version of the frame", err));
+  TN_TRY(tn_wire_take_i32(r, kind, "kind of the split", err));
   return version == FRAME_VERSION
              ? TARN_OK
              : tn_fail(err, TARN_E_UNSUPPORTED, "split: frame version %d, known is %d",
                        (int)version, FRAME_VERSION);
 }
 
-static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) {
+static tarn_status take_split(tn_wire_reader *r, tn_split *split, tarn_error *err) {
   int32_t kind, outer = 0;
   TN_TRY(take_frame(r, &kind, err));
   if (kind == FRAME_FALLBACK) {
     outer = kind;
     split->has_branch = true;
-    TN_TRY(take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
+    TN_TRY(tn_wire_take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
     TN_TRY(take_frame(r, &kind, err));
   }
   if (kind == FRAME_DATA_SPLIT || (kind == FRAME_FALLBACK_DATA && outer == 0)) {
@@ -537,13 +334,9 @@ static tarn_status take_split(wire_reader *r, tn_split *split, tarn_error *err) 
   }
   if (kind == FRAME_FALLBACK_DATA) {
     split->has_branch = true;
-    TN_TRY(take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
+    TN_TRY(tn_wire_take_bool(r, &split->is_fallback, "the mark of a fallback branch", err));
   }
-  if (r->at != r->end) {
-    return tn_fail(err, TARN_E_CORRUPT, "split: %zu bytes behind its end",
-                   (size_t)(r->end - r->at));
-  }
-  return TARN_OK;
+  return tn_wire_take_end(r, err);
 }
 
 /* What the bytes do not tell: the table of the branch, the folder of an incremental split. */
@@ -571,7 +364,7 @@ static tarn_status find_place(tn_plan *plan, tn_table *table, tn_split *split, t
 tarn_status tn_split_decode(tarn_env *env, tn_table *table, tn_slice bytes, tn_plan **out,
                             tarn_error *err) {
   tn_plan *plan = tn_plan_new(env, NULL);
-  wire_reader r = {0};
+  tn_wire_reader r = {0};
   tn_slice own;
   tarn_status st = TARN_OK;
   *out = NULL;
@@ -583,7 +376,7 @@ tarn_status tn_split_decode(tarn_env *env, tn_table *table, tn_slice bytes, tn_p
     st = tn_oom(err);
     goto done;
   }
-  r = (wire_reader){own.data, own.data, own.data + own.len, &plan->arena};
+  r = tn_wire_reader_of(own, &plan->arena, "split");
   plan->splits->plan = plan;
   TN_TRY_TO(done, take_split(&r, plan->splits, err));
   if (table != NULL) {
