@@ -1,10 +1,8 @@
 /* system_text.c - texts and times of system tables as Java has them. Spec: system-tables,
  * "Conventions". */
-#include <stdlib.h>
-
-#include "base/utf8.h"
 #include "catalog/system_kinds.h"
 #include "column/time_text.h"
+#include "model/java_map.h"
 #include "model/partition.h"
 
 /* ------------------------------------------------------------------ times */
@@ -72,21 +70,6 @@ tarn_status tn_system_rows_partition(tn_system_rows *rows, int32_t column, const
 
 /* ------------------------------------------------------------------ internal forms of Java */
 
-/* LocalDateTime.toString: no seconds when they are zero with all behind them; 3, 6 or 9 digits. */
-static tarn_status date_time_text(const tn_type *type, const tn_datum *value, tn_buf *out,
-                                  tarn_error *err) {
-  char text[64], *end;
-  int64_t seconds, nanos;
-  int digits;
-  if (!tn_timestamp_split(type, value, &seconds, &nanos)) {
-    return tn_fail(err, TARN_E_CORRUPT, "a value beyond the range of timestamps");
-  }
-  digits = nanos == 0 ? 0 : nanos % 1000000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9;
-  end = tn_put_date_time(text, seconds, nanos, 'T', digits, true);
-  end -= nanos == 0 && seconds % 60 == 0 ? 3 : 0;
-  return tn_buf_append(out, text, (size_t)(end - text), err);
-}
-
 tarn_status tn_system_java_text(const tn_type *type, const tn_datum *value, const tn_zone *zone,
                                 tn_buf *out, tarn_error *err) {
   if (value->is_null) {
@@ -98,7 +81,7 @@ tarn_status tn_system_java_text(const tn_type *type, const tn_datum *value, cons
       return tn_buf_printf(out, err, "%lld", (long long)value->v.i64);
     case TN_TIMESTAMP:
     case TN_TIMESTAMP_LTZ:
-      return date_time_text(type, value, out, err);
+      return tn_timestamp_java_text(type, value, out, err);
     case TN_CHAR:
     case TN_VARCHAR:
       return tn_buf_java_text(out, value->v.bytes, err);
@@ -117,61 +100,19 @@ tarn_status tn_system_java_text(const tn_type *type, const tn_datum *value, cons
 
 /* ------------------------------------------------------------------ maps of Java */
 
-/* String.hashCode, over UTF-16. */
-static uint32_t java_hash(const char *text) {
-  const uint8_t *p = (const uint8_t *)text;
-  size_t n = strlen(text);
-  uint32_t hash = 0;
-  for (size_t i = 0; i < n;) {
-    size_t step = tn_utf8_step(p + i, n - i);
-    uint32_t c = p[i];
-    if (step == 2) {
-      c = (c & 0x1f) << 6 | (p[i + 1] & 0x3fu);
-    } else if (step == 3) {
-      c = (c & 0x0f) << 12 | (p[i + 1] & 0x3fu) << 6 | (p[i + 2] & 0x3fu);
-    } else if (step == 4) {
-      c = (c & 0x07) << 18 | (p[i + 1] & 0x3fu) << 12 | (p[i + 2] & 0x3fu) << 6 |
-          (p[i + 3] & 0x3fu);
-      hash = hash * 31 + 0xd7c0 + (c >> 10);
-      c = 0xdc00 | (c & 0x3ff);
-    }
-    hash = hash * 31 + c;
-    i += step > 0 ? step : 1;
-  }
-  return hash;
-}
-
-typedef struct map_item {
-  uint32_t slot;
-  int32_t item;
-} map_item;
-
-static int compare_map_items(const void *a, const void *b) {
-  const map_item *x = a, *y = b;
-  if (x->slot != y->slot) {
-    return x->slot < y->slot ? -1 : 1;
-  }
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
 tarn_status tn_system_java_order(tn_arena *arena, const tn_option *items, int32_t n,
                                  int32_t **order, tarn_error *err) {
-  map_item *map = tn_arena_calloc(arena, (size_t)n + 1, sizeof(*map));
+  const char **keys = tn_arena_calloc(arena, (size_t)n + 1, sizeof(*keys));
   uint32_t slots = 16;
   *order = tn_arena_calloc(arena, (size_t)n + 1, sizeof(**order));
-  if (map == NULL || *order == NULL) {
+  if (keys == NULL || *order == NULL) {
     return tn_oom(err);
   }
   while (slots < 1u << 30 && (uint32_t)n > slots / 4 * 3) {
     slots *= 2;
   }
   for (int32_t i = 0; i < n; i++) {
-    uint32_t hash = java_hash(items[i].key);
-    map[i] = (map_item){(hash ^ hash >> 16) & (slots - 1), i};
+    keys[i] = items[i].key;
   }
-  qsort(map, (size_t)n, sizeof(*map), compare_map_items);
-  for (int32_t i = 0; i < n; i++) {
-    (*order)[i] = map[i].item;
-  }
-  return TARN_OK;
+  return tn_java_slot_order(arena, keys, (size_t)n, slots, *order, err);
 }

@@ -69,3 +69,17 @@ char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator
   }
   return out;
 }
+
+tarn_status tn_timestamp_java_text(const tn_type *type, const tn_datum *value, tn_buf *out,
+                                   tarn_error *err) {
+  char text[64], *end;
+  int64_t seconds, nanos;
+  int digits;
+  if (!tn_timestamp_split(type, value, &seconds, &nanos)) {
+    return tn_fail(err, TARN_E_CORRUPT, "a value beyond the range of timestamps");
+  }
+  digits = nanos == 0 ? 0 : nanos % 1000000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9;
+  end = tn_put_date_time(text, seconds, nanos, 'T', digits, true);
+  end -= nanos == 0 && seconds % 60 == 0 ? 3 : 0;
+  return tn_buf_append(out, text, (size_t)(end - text), err);
+}

@@ -18,5 +18,9 @@ char *tn_put_clock(char *out, int64_t second_of_day);
  * behind those cut. Returns the end; out has room for 64. */
 char *tn_put_date_time(char *out, int64_t seconds, int64_t nanos, char separator, int min_digits,
                        bool has_plus);
+/* A timestamp as LocalDateTime.toString has it: no seconds when they are zero with all behind them;
+ * 3, 6 or 9 digits. Errors: CORRUPT (beyond the range of dates). */
+TN_CHECKED tarn_status tn_timestamp_java_text(const tn_type *type, const tn_datum *value,
+                                              tn_buf *out, tarn_error *err);
 
 #endif

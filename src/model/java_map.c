@@ -113,8 +113,7 @@ const char *tn_java_map_remove(tn_java_map *map, const char *key) {
 
 typedef struct placed {
   uint32_t slot;
-  size_t place;
-  tn_option item;
+  int32_t place;
 } placed;
 
 static int compare_placed(const void *a, const void *b) {
@@ -125,21 +124,41 @@ static int compare_placed(const void *a, const void *b) {
   return x->place < y->place ? -1 : x->place > y->place;
 }
 
-tarn_status tn_java_map_sort(tn_java_map *map, tarn_error *err) {
-  placed *sorted;
-  if (map->count == 0) {
-    return TARN_OK;
-  }
-  sorted = tn_arena_calloc(map->arena, map->count, sizeof(*sorted));
+tarn_status tn_java_slot_order(tn_arena *arena, const char *const *keys, size_t n, uint32_t slots,
+                               int32_t *order, tarn_error *err) {
+  placed *sorted = tn_arena_calloc(arena, n + 1, sizeof(*sorted));
   if (sorted == NULL) {
     return tn_oom(err);
   }
-  for (size_t i = 0; i < map->count; i++) {
-    sorted[i] = (placed){hash_of(map->items[i].key) & (map->slots - 1), i, map->items[i]};
+  for (size_t i = 0; i < n; i++) {
+    sorted[i] = (placed){hash_of(keys[i]) & (slots - 1), (int32_t)i};
   }
-  qsort(sorted, map->count, sizeof(*sorted), compare_placed);
+  qsort(sorted, n, sizeof(*sorted), compare_placed);
+  for (size_t i = 0; i < n; i++) {
+    order[i] = sorted[i].place;
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_java_map_sort(tn_java_map *map, tarn_error *err) {
+  const char **keys;
+  tn_option *items;
+  int32_t *order;
+  if (map->count == 0) {
+    return TARN_OK;
+  }
+  keys = tn_arena_calloc(map->arena, map->count, sizeof(*keys));
+  order = tn_arena_calloc(map->arena, map->count, sizeof(*order));
+  items = tn_arena_memdup(map->arena, map->items, map->count * sizeof(*items));
+  if (keys == NULL || order == NULL || items == NULL) {
+    return tn_oom(err);
+  }
   for (size_t i = 0; i < map->count; i++) {
-    map->items[i] = sorted[i].item;
+    keys[i] = items[i].key;
+  }
+  TN_TRY(tn_java_slot_order(map->arena, keys, map->count, map->slots, order, err));
+  for (size_t i = 0; i < map->count; i++) {
+    map->items[i] = items[order[i]];
   }
   return TARN_OK;
 }

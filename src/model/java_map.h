@@ -1,4 +1,4 @@
-/* java_map.h - options in the order that Java's schema files have them. Internal to model/.
+/* java_map.h - options in the order that Java's schema files have them.
  *
  * Java keeps options in a java.util.HashMap and writes them as it walks over it: by the slot of a
  * key, and within a slot in the order of insertion. How many slots there are depends on how the map
@@ -19,6 +19,11 @@ typedef struct tn_java_map {
   size_t count, capacity;
   uint32_t slots; /* 0: none yet */
 } tn_java_map;
+
+/* The order of a walk over a map of so many slots (a power of two) whose keys were put in this
+ * order: order[i] is the place of the i-th. Scratch memory lies in the arena. */
+TN_CHECKED tarn_status tn_java_slot_order(tn_arena *arena, const char *const *keys, size_t n,
+                                          uint32_t slots, int32_t *order, tarn_error *err);
 
 /* new HashMap(), or with room for n_expected keys as putAll() of so many into an empty map and the
  * constructor that copies give it (0: no such thing). */

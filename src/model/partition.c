@@ -37,24 +37,6 @@ tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_sli
 
 /* ------------------------------------------------------------------ text of a value */
 
-/* LocalDateTime.toString: no seconds when they are zero with all behind them; 3, 6 or 9 digits. */
-static tarn_status append_iso(const tn_type *type, const tn_datum *datum, tn_buf *out,
-                              tarn_error *err) {
-  char text[64], *end;
-  int64_t seconds, nanos;
-  if (!tn_timestamp_split(type, datum, &seconds, &nanos)) {
-    return tn_fail(err, TARN_E_CORRUPT, "a partition value beyond the range of timestamps");
-  }
-  end = tn_put_date_time(text, seconds, nanos, 'T',
-                         nanos == 0             ? 0
-                         : nanos % 1000000 == 0 ? 3
-                         : nanos % 1000 == 0    ? 6
-                                                : 9,
-                         true);
-  end -= nanos == 0 && seconds % 60 == 0 ? 3 : 0;
-  return tn_buf_append(out, text, (size_t)(end - text), err);
-}
-
 /* Character.isWhitespace of the character of n bytes at p. */
 static bool is_java_blank(const uint8_t *p, size_t n) {
   uint32_t c;
@@ -95,7 +77,7 @@ static tarn_status value_text(const tn_table *table, bool legacy, const tn_type 
       break;
     case TN_TIMESTAMP:
     case TN_TIMESTAMP_LTZ:
-      TN_TRY(legacy ? append_iso(type, value, out, err)
+      TN_TRY(legacy ? tn_timestamp_java_text(type, value, out, err)
                     : tn_datum_to_text(type, value, table->env->zone, out, err));
       break;
     case TN_CHAR:
