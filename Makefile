@@ -6,7 +6,7 @@
 #   make test       all that needs no JVM, also under AddressSanitizer and ThreadSanitizer
 #   make interop    Java and the Python peers against us
 #   make bench      the same rows for us and each peer: CPU, wall, memory
-#   make soak       the long runs: damaged files, random tables, each fuzzer for SOAK_SECONDS (3600)
+#   make soak       the long runs: damaged files, killed writers, random tables, walks, each fuzzer for SOAK_SECONDS (3600)
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean      remove build folders and demo (not .deps)
 
