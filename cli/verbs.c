@@ -155,6 +155,21 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
         VALUE("left-since", 0, CLI_VALUE_TEXT, "TIME",
               "files that nothing names and that are younger than a time (given as "
               "with --as-of) are faults, too: what writers have left that have ended"),
+    [OPT_FROM] = VALUE("from", 0, CLI_VALUE_TEXT, "WHERE",
+                       "where to start: full (the rows there are, then changes; so it is), latest "
+                       "(only what comes), earliest, snapshot:N or ts:TIME, given as with --as-of"),
+    [OPT_CONSUMER] = VALUE("consumer", 0, CLI_VALUE_TEXT, "ID",
+                           "read as this consumer: go on where it stands, and keep what it needs "
+                           "from expiring (the table needs consumer.expiration-time)"),
+    [OPT_STATE] = VALUE("state", 0, CLI_VALUE_FILE, "FILE",
+                        "keep in this file how far it has come, and go on from there"),
+    [OPT_MAX_PLANS] = VALUE("max-plans", 0, CLI_VALUE_TEXT, "N",
+                            "end after so many plans, each of a snapshot (one may only find the "
+                            "start), or when there is none"),
+    [OPT_UNTIL_IDLE] = FLAG("until-idle", 0, "end when all that is there was read"),
+    [OPT_FOLLOW] = FLAG("follow", 0, "wait for more when all was read (so it is)"),
+    [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
+                          "keep counters in this file, as Prometheus text"),
 };
 
 const cli_option_list cli_common_options[] = {
@@ -188,6 +203,9 @@ bool cli_options_have(const cli_option_list *list, cli_option_id id) {
 #define LIST_OPTIONS TAKES(ROWS, OPT_BRANCH)
 #define PARTITION_OPTIONS TAKES(ROWS, OPT_BRANCH, OPT_PATTERN)
 #define READ_OPTIONS TAKES(ROWS, TRAVEL, OPT_COUNT, OPT_ROW_KIND, OPT_ROW_KIND_NAME)
+#define TAIL_OPTIONS                                                                           \
+  TAKES(ROWS, OPT_BRANCH, OPT_ROW_KIND_NAME, OPT_FROM, OPT_CONSUMER, OPT_STATE, OPT_MAX_PLANS, \
+        OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS)
 #define WRITE_OPTIONS                                                                        \
   TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,          \
         OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT, \
@@ -239,6 +257,15 @@ const cli_verb cli_verbs[] = {
      "'text', TRUE, FALSE, NULL, X'0aff', DATE '2024-05-01', TIME '12:30:00', TIMESTAMP "
      "'2024-05-01 12:30:00'.",
      cli_run_read, NULL},
+    {"table", "tail", ONE_TABLE, TAIL_OPTIONS, CLI_SINCE_STREAM,
+     "Print the rows of a table, then its changes as they are committed",
+     "Each row has its kind (_row_kind: +I, -U, +U, -D) and the snapshot it came with (_snapshot). "
+     "Rows of a key come in order. Control-C ends at a checkpoint with exit code 130; at the end "
+     "{\"_next_snapshot\":N} on standard error tells where the stream stands.\n"
+     "With --state a run goes on where the one before ended, however it ended: nothing is lost. "
+     "After a kill some rows may come twice; {\"_resumed\":{\"rows\":N}} on standard error tells "
+     "how many rows came before those that follow.",
+     cli_run_tail, NULL},
     {"table", "explain", ONE_TABLE, TAKES(ROWS, TRAVEL), CLI_SINCE_READ,
      "Show what reading would do: the plan, what is pruned, what is not visible yet and why",
      "With -v it lists the files of each split. As jsonl it prints one split a line.",
@@ -325,9 +352,16 @@ const cli_verb cli_verbs[] = {
     {"table", "import", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
      "As table write", NULL, cli_run_write, NULL},
     {"table", "delete", ONE_TABLE, TAKES(OPT_WHERE, COMMIT, DANGER), CLI_SINCE_WRITE,
-     "Delete the rows that satisfy --where from a primary-key table", NULL, cli_run_delete, NULL},
+     "Delete the rows that satisfy --where",
+     "In a table with a primary key they are written as deletes. Without one the files that have "
+     "such rows\nare rewritten, or with deletion-vectors.enabled the rows are marked.",
+     cli_run_delete, NULL},
     {"table", "update", ONE_TABLE, TAKES(OPT_SET, OPT_WHERE, COMMIT, DANGER), CLI_SINCE_WRITE,
-     "Give columns of the rows that satisfy --where new values, in a primary-key table", NULL,
+     "Give columns of the rows that satisfy --where new values",
+     "In a table with a primary key the rows are written once more. Without one the files that "
+     "have "
+     "such\nrows are rewritten, or with deletion-vectors.enabled the rows are marked and written "
+     "anew.",
      cli_run_update, NULL},
     {"table", "drop-partition", "TABLE K=V,...", 2, 64, CLI_VALUE_FOLDER, TAKES(COMMIT, DANGER),
      CLI_SINCE_WRITE, "As partition drop", NULL, cli_run_drop_partition, NULL},
@@ -387,7 +421,6 @@ const cli_verb cli_verbs[] = {
      cli_run_fsck, NULL},
     NOT_YET("table", "compact", CLI_SINCE_COMPACT),
     NOT_YET("table", "lookup", CLI_SINCE_COMPACT),
-    NOT_YET("table", "tail", CLI_SINCE_STREAM),
     NOT_YET("table", "rescale", CLI_SINCE_LATER),
     NOT_YET("table", "stat", CLI_SINCE_LATER),
     NOT_YET("table", "migrate", CLI_SINCE_LATER),

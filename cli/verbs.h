@@ -91,6 +91,13 @@ typedef enum cli_option_id {
   OPT_ALL_COLUMNS,
   OPT_DEEP,
   OPT_LEFT_SINCE,
+  OPT_FROM,
+  OPT_CONSUMER,
+  OPT_STATE,
+  OPT_MAX_PLANS,
+  OPT_UNTIL_IDLE,
+  OPT_FOLLOW,
+  OPT_METRICS,
   CLI_N_OPTIONS
 } cli_option_id;
 
@@ -146,7 +153,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 static inline bool cli_verb_is_here(const cli_verb *verb) {
-  return verb->since <= CLI_SINCE_WRITE;
+  return verb->run != NULL;
 }
 /* Is --format that of the rows it reads? */
 static inline bool cli_verb_reads_rows(const cli_verb *verb) {
@@ -188,6 +195,7 @@ int cli_run_get_database(cli_session *session);
 int cli_run_get_table(cli_session *session);
 int cli_run_read(cli_session *session);
 int cli_run_explain(cli_session *session);
+int cli_run_tail(cli_session *session);
 int cli_run_snapshot(cli_session *session);
 /* Rows of the system table `parameter`. */
 int cli_run_system_table(cli_session *session);

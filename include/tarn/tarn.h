@@ -6,6 +6,7 @@
  *   table.h      catalogs and tables
  *   predicate.h  row filters
  *   scan.h       planning and reading
+ *   stream.h     following a table
  *   write.h      writing and committing
  *   inspect.h    looking into single files
  *   parquet.h    Parquet files of Arrow batches
@@ -22,6 +23,7 @@
 #include "tarn/parquet.h"
 #include "tarn/predicate.h"
 #include "tarn/scan.h"
+#include "tarn/stream.h"
 #include "tarn/table.h"
 #include "tarn/write.h"
 

@@ -36,6 +36,7 @@ struct tn_enumerator {
   int32_t n_readers, n_queues; /* as many queues, or one for all */
   bool shuffles_partitions, is_exactly_once;
   int64_t max_pending, max_splits, max_snapshots; /* max_snapshots <= 0: any */
+  int64_t plans_left;                             /* -1: any number */
   char uuid[TN_UUID_CHARS + 1];
   int64_t n_ids;
   tn_split_queue *queues;
@@ -97,6 +98,7 @@ tarn_status tn_enumerator_create(const tn_enumerator_options *options, tn_enumer
   e->env = env;
   e->table = tn_table_retain(options->scan.table);
   e->n_readers = options->n_readers;
+  e->plans_left = options->max_plans > 0 ? options->max_plans : -1;
   TN_TRY_TO(fail, tn_stream_scan_create(&options->scan, &e->scan, err));
   TN_TRY_TO(fail, read_options(e, err));
   TN_TRY_TO(fail, tn_env_uuid(env, e->uuid, err));
@@ -261,6 +263,7 @@ tarn_status tn_enumerator_discover(tn_enumerator *e, tn_discovery *out, tarn_err
   tn_plan *plan;
   int64_t next;
   tarn_status st;
+  e->is_finished = e->is_finished || e->plans_left == 0;
   if (e->is_finished) {
     *out = TN_DISCOVERY_ENDED;
     return TARN_OK;
@@ -282,6 +285,7 @@ tarn_status tn_enumerator_discover(tn_enumerator *e, tn_discovery *out, tarn_err
       return TARN_OK;
     default:
       *out = TN_DISCOVERED_SPLITS;
+      e->plans_left -= e->plans_left > 0;
   }
   if (plan == NULL) {
     return TARN_OK;

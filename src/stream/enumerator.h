@@ -27,6 +27,8 @@ typedef struct tn_enumerator tn_enumerator;
 typedef struct tn_enumerator_options {
   tn_stream_scan_options scan;
   int32_t n_readers; /* 1 or more; readers are numbered from 0 */
+  int64_t
+      max_plans; /* the stream ends after so many (also one that only finds the start); 0: none */
 } tn_enumerator_options;
 
 #define TN_MAX_READERS 32768

@@ -63,15 +63,6 @@ tarn_status tn_stream_check(const tn_table *table, tarn_error *err) {
   tn_stream_kinds kinds;
   bool reads_overwrites;
   TN_TRY(check_engine(table, err));
-  if (tn_options_get(options, "consumer-id") != NULL &&
-      tn_options_get(options, "consumer.expiration-time") == NULL) {
-    return tn_fail(err, TARN_E_INVALID,
-                   "%s: You need to configure 'consumer.expiration-time' (ALTER TABLE) and restart "
-                   "your write job for it to take effect, when you need consumer-id feature. This "
-                   "is to prevent consumers from leaving too many snapshots that could pose a risk "
-                   "to the file system.",
-                   table->full_name);
-  }
   TN_TRY(tn_options_bool(options, "streaming-read-overwrite", &reads_overwrites, err));
   if (reads_overwrites && !table->facts.has_primary_key) {
     return tn_fail(err, TARN_E_INVALID,
@@ -94,4 +85,18 @@ tarn_status tn_stream_check(const tn_table *table, tarn_error *err) {
     return tn_fail(err, TARN_E_UNSUPPORTED, "%s: stream-scan-mode=file-monitor", table->full_name);
   }
   return tn_stream_kinds_of(table, &kinds, err);
+}
+
+tarn_status tn_stream_check_consumer(const tn_table *table, tarn_error *err) {
+  const tn_options *options = &table->options;
+  if (tn_options_get(options, "consumer-id") != NULL &&
+      tn_options_get(options, "consumer.expiration-time") == NULL) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "%s: You need to configure 'consumer.expiration-time' (ALTER TABLE) and restart "
+                   "your write job for it to take effect, when you need consumer-id feature. This "
+                   "is to prevent consumers from leaving too many snapshots that could pose a risk "
+                   "to the file system.",
+                   table->full_name);
+  }
+  return TARN_OK;
 }

@@ -31,5 +31,8 @@ TN_CHECKED tarn_status tn_stream_kinds_of(const tn_table *table, tn_stream_kinds
 
 /* Can the table be streamed with these options? Errors: INVALID with Java's words, UNSUPPORTED. */
 TN_CHECKED tarn_status tn_stream_check(const tn_table *table, tarn_error *err);
+/* A consumer that nobody expires keeps snapshots for ever when its reader is gone. Errors: INVALID
+ * (a consumer-id without consumer.expiration-time), as Flink's source; Java's core allows it. */
+TN_CHECKED tarn_status tn_stream_check_consumer(const tn_table *table, tarn_error *err);
 
 #endif

@@ -243,6 +243,14 @@ tarn_status tn_source_reader_next(tn_source_reader *r, tn_batch *out, tn_source_
   return st;
 }
 
+void tn_source_reader_take_back(tn_source_reader *r, int64_t n) {
+  if (r->splits.count > 0) {
+    tn_split_queue_at(&r->splits, 0)->rows_to_skip -= n;
+    r->n_left += r->n_left >= 0 ? n : 0;
+    close_split(r);
+  }
+}
+
 tarn_status tn_source_reader_checkpoint(tn_source_reader *r, tn_buf *out, tarn_error *err) {
   return tn_pending_splits_encode(&r->splits, 1, false, 0, out, err);
 }

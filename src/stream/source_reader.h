@@ -45,6 +45,8 @@ typedef struct tn_source_batch {
 TN_CHECKED tarn_status tn_source_reader_next(tn_source_reader *reader, tn_batch *out,
                                              tn_source_batch *where, int64_t *finished,
                                              tarn_error *err);
+/* The n rows of the last call count as not given: they come again. */
+void tn_source_reader_take_back(tn_source_reader *reader, int64_t n);
 /* Has the limit been reached? */
 bool tn_source_reader_is_full(const tn_source_reader *reader);
 /* The latest snapshot of which a split was finished; false: none yet. */

@@ -39,6 +39,7 @@ struct tn_stream_scan {
   int64_t time_ms;
   int64_t misses;
 
+  tn_stream_metrics metrics;
   int64_t summed_from, summed_to, summed_rows; /* lag: rows of [from, to), if to > from */
 };
 
@@ -103,6 +104,7 @@ tarn_status tn_stream_scan_create(const tn_stream_scan_options *options, tn_stre
   s->predicate = options->predicate;
   s->keeps_stats = options->keeps_stats;
   s->cancel = options->cancel;
+  s->metrics.last_snapshot = -1;
   st = read_options(s, err);
   if (st != TARN_OK) {
     tn_stream_scan_free(s);
@@ -212,6 +214,18 @@ static tarn_status part_of(const tn_stream_scan *s, const tn_snapshot *snapshot,
   return TARN_OK;
 }
 
+/* Such a commit is easily missed: told once. */
+static void note_passed_over(tn_stream_scan *s, const tn_snapshot *snapshot) {
+  if (s->metrics.overwrites_passed_over++ == 0) {
+    tn_log(s->env, TARN_LOG_WARN,
+           "table=%s snapshot=%lld passed over: it is an overwrite; set %s=true to read such "
+           "snapshots",
+           s->table->full_name, (long long)snapshot->id,
+           s->table->facts.has_primary_key ? "streaming-read-overwrite"
+                                           : "streaming-read-append-overwrite");
+  }
+}
+
 static tarn_status restored_full(tn_stream_scan *s, tn_arena *arena, tn_stream_outcome *outcome,
                                  tn_plan **plan, tarn_error *err) {
   tn_start start = {.kind = TN_START_FULL};
@@ -259,12 +273,35 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
       *plan = NULL;
     }
   }
+  if (!is_wanted && snapshot.commit_kind == TN_COMMIT_OVERWRITE) {
+    note_passed_over(s, &snapshot);
+  }
   s->next++;
   return TARN_OK;
 }
 
+static void count_plan(tn_stream_scan *s, const tn_plan *plan, int64_t ms) {
+  tn_stream_metrics *m = &s->metrics;
+  int64_t files = 0;
+  for (int32_t i = 0; i < plan->n_splits; i++) {
+    files += plan->splits[i].n_files + plan->splits[i].n_before;
+  }
+  m->plans++;
+  m->last_ms = ms > 0 ? ms : 0;
+  m->sum_ms += m->last_ms;
+  m->last_snapshot = plan->snapshot.id;
+  m->last_manifests = plan->stats.manifests_read;
+  m->last_resulted = files;
+  m->last_skipped = plan->stats.files_total > files ? plan->stats.files_total - files : 0;
+}
+
+const tn_stream_metrics *tn_stream_scan_metrics(const tn_stream_scan *s) {
+  return &s->metrics;
+}
+
 tarn_status tn_stream_scan_plan(tn_stream_scan *s, tn_stream_outcome *outcome, tn_plan **plan,
                                 tarn_error *err) {
+  const int64_t begin_ms = tn_env_now_ms(s->env);
   tarn_status st = TARN_OK;
   tn_arena arena;
   *outcome = TN_STREAM_ENDED;
@@ -284,6 +321,9 @@ tarn_status tn_stream_scan_plan(tn_stream_scan *s, tn_stream_outcome *outcome, t
     } while (st == TARN_OK && *outcome == TN_STREAM_PLANNED && *plan == NULL);
   }
   tn_arena_reset(&arena);
+  if (st == TARN_OK && *plan != NULL) {
+    count_plan(s, *plan, tn_env_now_ms(s->env) - begin_ms);
+  }
   return tn_table_fault(s->table, st, err);
 }
 
@@ -382,7 +422,7 @@ tarn_status tn_stream_scan_lag(tn_stream_scan *s, bool has_next, int64_t next, t
   tn_arena_init(&arena, &s->env->mem, ARENA_LIMIT);
   TN_TRY_TO(done, tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &out->latest, err));
   if (!has_next && !s->has_next) {
-    from = 1;
+    TN_TRY_TO(done, tn_follow_earliest(t, s->is_decoupled, &from, err));
   }
   if (out->latest == 0 || from > out->latest) {
     goto done;

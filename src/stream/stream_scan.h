@@ -63,6 +63,17 @@ bool tn_stream_scan_time(const tn_stream_scan *scan, int64_t *out_ms);
 /* A checkpoint that holds `next` is complete: tell the consumer's file, if there is a consumer. */
 TN_CHECKED tarn_status tn_stream_scan_complete(tn_stream_scan *scan, int64_t next, tarn_error *err);
 
+/* What planning has done; times in milliseconds. */
+typedef struct tn_stream_metrics {
+  int64_t plans;                       /* with a plan */
+  int64_t last_ms, sum_ms;             /* that they took */
+  int64_t last_snapshot;               /* -1: none yet */
+  int64_t last_manifests;              /* read */
+  int64_t last_skipped, last_resulted; /* files */
+  int64_t overwrites_passed_over;
+} tn_stream_metrics;
+const tn_stream_metrics *tn_stream_scan_metrics(const tn_stream_scan *scan);
+
 /* How far behind a position is. */
 typedef struct tn_stream_lag {
   int64_t snapshots; /* that are there and not planned */

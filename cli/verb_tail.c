@@ -1,0 +1,485 @@
+/* verb_tail.c - table tail: the rows of a table, then its changes, as they come.
+ *
+ * Invariants
+ *   T1  Rows are printed, and have left the program, before the state file moves behind them, and
+ *       that before the consumer's file: after any end nothing is lost. A kill in between prints
+ *       some rows twice; the state tells how many rows came before it ("rows" of _resumed), so who
+ *       counts what arrived can leave those out.
+ *   T2  An interrupt ends at a checkpoint: the batch at hand is printed whole.
+ *   T3  An error in the middle is told after what was read has been printed and kept.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "as_of.h"
+#include "follow_state.h"
+#include "scan.h"
+
+#define FLUSH_MS 20        /* rows do not stay longer in the program */
+#define CHECKPOINT_MS 1000 /* between checkpoints while there is always more */
+#define NO_LIMIT "9223372036854775807"
+
+typedef struct tail {
+  cli_session *session;
+  cli_scan scan;
+  tarn_stream *stream;
+  tarn_stream_reader *reader;
+  cli_rows *rows;
+  const char *state_path, *metrics_path; /* NULL: none */
+  bool has_consumer, has_state;          /* has_state: it goes on from one */
+  bool until_idle;
+  int64_t printed;              /* since the state began */
+  int64_t printed_now;          /* by this run */
+  int64_t checkpoint;           /* number of the last one */
+  int64_t kept_rows, kept_next; /* what it holds */
+  int64_t flushed_ms, checked_ms, idle_since_ms;
+  int64_t fetch_lag_ms, emit_lag_ms; /* -1: not known */
+} tail;
+
+/* ------------------------------------------------------------------ interrupts
+ *
+ * Elsewhere an interrupt ends a write that waits, and drops what is pending. Here a write ends
+ * whole, so the handler of this verb sets the cancel alone; a second interrupt kills. */
+
+static volatile sig_atomic_t is_interrupted;
+static tarn_cancel *volatile to_cancel;
+
+static void on_interrupt(int number) {
+  tarn_cancel *cancel = to_cancel;
+  (void)number;
+  is_interrupted = 1;
+  if (cancel != NULL) {
+    tarn_cancel_set(cancel);
+  }
+}
+
+static void catch_interrupts(tarn_cancel *cancel) {
+  struct sigaction action = {0};
+  to_cancel = cancel;
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = on_interrupt;
+  action.sa_flags = (int)SA_RESETHAND;
+  (void)sigaction(SIGINT, &action, NULL);
+}
+
+static int64_t now_ms(clockid_t clock) {
+  struct timespec t;
+  (void)clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------------ where to start */
+
+static tarn_status add_option(cli_session *s, const char *key, const char *value, tarn_error *err) {
+  return cli_args_add_option(s->args, key, strlen(key), value, err);
+}
+
+/* The first snapshot that is not earlier than a time. It is looked for through a stream of its own:
+ * the options of a time would also give the columns that the table had then. */
+static tarn_status locate(cli_session *s, int64_t ms, int64_t *next, tarn_error *err) {
+  size_t n_options = s->args->n_table_options;
+  tarn_table *table = NULL;
+  tarn_scan *scan = NULL;
+  tarn_stream *stream = NULL;
+  tarn_plan *plan = NULL;
+  tarn_stream_outcome outcome;
+  char text[24];
+  tarn_status st;
+  (void)snprintf(text, sizeof(text), "%lld", (long long)ms);
+  st = add_option(s, "scan.mode", "from-timestamp", err);
+  st = st == TARN_OK ? add_option(s, "scan.timestamp-millis", text, err) : st;
+  st = st == TARN_OK ? cli_session_table(s, NULL, &table, err) : st;
+  st = st == TARN_OK ? tarn_scan_create(table, NULL, &scan, err) : st;
+  st = st == TARN_OK ? tarn_stream_create(scan, NULL, &stream, err) : st;
+  st = st == TARN_OK ? tarn_stream_plan(stream, &outcome, &plan, err) : st;
+  if (st == TARN_OK) {
+    *next = tarn_stream_position(stream);
+    *next = *next != 0 ? *next : 1; /* the table has no snapshot yet */
+  }
+  tarn_plan_free(plan);
+  tarn_stream_free(stream);
+  tarn_scan_free(scan);
+  tarn_table_free(table);
+  while (s->args->n_table_options > n_options) {
+    free((void *)s->args->table_options[--s->args->n_table_options].key);
+  }
+  return st;
+}
+
+/* --from: a mode for the table's options, or a snapshot to seek (*next, 0: none). */
+static tarn_status take_from(cli_session *s, int64_t *next, bool *is_exact, tarn_error *err) {
+  const char *from = s->args->values[OPT_FROM];
+  int64_t ms = 0;
+  *next = 0;
+  *is_exact = false;
+  if (from == NULL) {
+    return TARN_OK;
+  }
+  if (strcmp(from, "latest") == 0 || strcmp(from, "full") == 0) {
+    return add_option(s, "scan.mode", strcmp(from, "full") == 0 ? "latest-full" : from, err);
+  }
+  if (strncmp(from, "snapshot:", 9) == 0) {
+    char *end;
+    long long id = strtoll(from + 9, &end, 10);
+    if (end == from + 9 || *end != '\0' || id < 1) {
+      return cli_usage(err, "--from %s: expected the id of a snapshot behind the colon", from);
+    }
+    *next = id;
+    *is_exact = true;
+    return TARN_OK;
+  }
+  if (strncmp(from, "ts:", 3) == 0) {
+    tarn_status st = cli_time_parse("from ts", from + 3, s->args->values[OPT_TIME_ZONE], &ms, err);
+    return st == TARN_OK ? locate(s, ms, next, err) : st;
+  }
+  return strcmp(from, "earliest") == 0
+             ? locate(s, 0, next, err)
+             : cli_usage(err, "--from %s: expected latest, earliest, full, snapshot:N or ts:TIME",
+                         from);
+}
+
+/* Does the consumer have a record, and is it obeyed? Tells it if that has expired. */
+static bool follows_consumer(tail *t, int64_t *next) {
+  cli_session *s = t->session;
+  const char *id = s->args->values[OPT_CONSUMER];
+  tarn_stream_status status = TARN_STREAM_STATUS_INIT;
+  for (size_t i = 0; i < s->args->n_table_options; i++) {
+    const tarn_option *o = &s->args->table_options[i];
+    id = strcmp(o->key, "consumer-id") == 0 ? o->value : id;
+    if (strcmp(o->key, "consumer.ignore-progress") == 0 && strcmp(o->value, "true") == 0) {
+      return false;
+    }
+  }
+  t->has_consumer = id != NULL;
+  if (id == NULL || tarn_stream_get_consumer_lag(t->stream, id, &status, NULL) != TARN_OK) {
+    return false;
+  }
+  *next = status.next_snapshot;
+  return true;
+}
+
+static tarn_status restore(tail *t, tarn_error *err) {
+  cli_text bytes = {0};
+  bool found;
+  tarn_status st = cli_follow_state_read(t->state_path, &bytes, &found, err);
+  if (st == TARN_OK && found) {
+    st = tarn_stream_restore(t->stream, bytes.data, bytes.len, &t->printed, err);
+    t->has_state = st == TARN_OK;
+    if (st != TARN_OK) {
+      char message[sizeof(err->message)];
+      (void)snprintf(message, sizeof(message), "%.700s: %.280s", t->state_path, err->message);
+      memcpy(err->message, message, sizeof(message));
+    }
+  }
+  cli_text_reset(&bytes);
+  if (st == TARN_OK && t->has_state) {
+    (void)fprintf(stderr, "{\"_resumed\":{\"next_snapshot\":%lld,\"rows\":%lld}}\n",
+                  (long long)tarn_stream_position(t->stream), (long long)t->printed);
+    st = tarn_stream_check(t->stream, err);
+  }
+  return st;
+}
+
+static tarn_status start(tail *t, int64_t from, bool is_exact, tarn_error *err) {
+  int64_t consumer_next = 0, next;
+  bool has_record = follows_consumer(t, &consumer_next);
+  tarn_status st = t->state_path != NULL ? restore(t, err) : TARN_OK;
+  if (st != TARN_OK || t->has_state) {
+    return st;
+  }
+  if (from != 0 && !has_record) {
+    st = tarn_stream_seek(t->stream, from, 0, err);
+    return st == TARN_OK && is_exact ? tarn_stream_check(t->stream, err) : st;
+  }
+  if (has_record) {
+    // Looks for the start now, so that what the consumer missed can be told.
+    tarn_stream_outcome outcome;
+    tarn_plan *plan = NULL;
+    st = tarn_stream_plan(t->stream, &outcome, &plan, err);
+    tarn_plan_free(plan);
+    next = tarn_stream_position(t->stream);
+    if (st == TARN_OK && next > consumer_next) {
+      cli_report_note(&t->session->report,
+                      "the consumer asks for snapshot %lld, which has expired: it goes on at "
+                      "snapshot %lld",
+                      (long long)consumer_next, (long long)next);
+    }
+    if (st == TARN_OK && next != 0) {
+      st = tarn_stream_check(t->stream, err);
+    }
+  }
+  return st;
+}
+
+/* ------------------------------------------------------------------ counters */
+
+static void put_gauge(cli_text *out, const char *name, const char *help, int64_t value) {
+  cli_text_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %lld\n", name, help, name, name,
+                  (long long)value);
+}
+
+static void put_counter(cli_text *out, const char *name, const char *help, int64_t value) {
+  cli_text_printf(out, "# HELP %s %s\n# TYPE %s counter\n%s %lld\n", name, help, name, name,
+                  (long long)value);
+}
+
+/* Prometheus text, under Paimon's names. */
+static tarn_status write_metrics(tail *t, tarn_error *err) {
+  tarn_stream_status s = TARN_STREAM_STATUS_INIT;
+  cli_text out = {0};
+  tarn_status st = tarn_stream_get_status(t->stream, &s, err);
+  int64_t idle = t->idle_since_ms != 0 ? now_ms(CLOCK_MONOTONIC) - t->idle_since_ms : 0;
+  if (st != TARN_OK) {
+    return st == TARN_E_CANCELLED ? TARN_OK : st;
+  }
+  put_gauge(&out, "paimon_scan_lastScanDuration", "milliseconds of the last plan", s.plan_ms);
+  cli_text_printf(&out,
+                  "# HELP paimon_scan_scanDuration milliseconds of plans\n"
+                  "# TYPE paimon_scan_scanDuration summary\n"
+                  "paimon_scan_scanDuration_sum %lld\npaimon_scan_scanDuration_count %lld\n",
+                  (long long)s.plans_ms, (long long)s.plans);
+  put_gauge(&out, "paimon_scan_lastScannedSnapshotId", "snapshot of the last plan, -1: none",
+            s.planned_snapshot);
+  put_gauge(&out, "paimon_scan_lastScannedManifests", "manifests that it read",
+            s.planned_manifests);
+  put_gauge(&out, "paimon_scan_lastScanSkippedTableFiles", "files that it left out",
+            s.skipped_files);
+  put_gauge(&out, "paimon_scan_lastScanResultedTableFiles", "files in it", s.planned_files);
+  put_gauge(&out, "paimon_source_currentFetchEventTimeLag",
+            "milliseconds from the oldest file of a split to its reading, -1: not known",
+            t->fetch_lag_ms);
+  put_gauge(&out, "paimon_source_currentEmitEventTimeLag",
+            "milliseconds from that file to the last rows, -1: not known", t->emit_lag_ms);
+  put_gauge(&out, "paimon_source_sourceIdleTime", "milliseconds without rows", idle);
+  put_gauge(&out, "paimon_source_sourceParallelismUpperBound", "readers beyond it idle",
+            tarn_stream_max_readers(t->stream));
+  put_gauge(&out, "tarn_stream_nextSnapshotId", "the position, 0: none yet", s.next_snapshot);
+  put_gauge(&out, "tarn_stream_latestSnapshotId", "of the table", s.latest_snapshot);
+  put_gauge(&out, "tarn_stream_lagSnapshots", "there and not planned", s.lag_snapshots);
+  put_gauge(&out, "tarn_stream_lagRows", "changes in them, -1: not known", s.lag_rows);
+  put_gauge(&out, "tarn_stream_lagMilliseconds", "since the first of them was committed", s.lag_ms);
+  put_gauge(&out, "tarn_stream_pendingSplits", "planned and not read", s.pending_splits);
+  put_gauge(&out, "tarn_stream_watermark", "of the last snapshot, 0: none",
+            s.has_watermark ? s.watermark : 0);
+  put_counter(&out, "tarn_stream_rows_total", "rows printed since the state began", t->printed);
+  put_counter(&out, "tarn_stream_checkpoints_total", "by this run", t->checkpoint);
+  put_counter(&out, "tarn_stream_skippedOverwrites_total", "snapshots that options pass over",
+              s.skipped_overwrites);
+  st = out.is_broken ? cli_no_memory(err)
+                     : cli_follow_state_write(t->metrics_path, out.data, out.len, false, err);
+  cli_text_reset(&out);
+  return st;
+}
+
+/* ------------------------------------------------------------------ checkpoints */
+
+static tarn_status flush(tail *t, tarn_error *err) {
+  t->flushed_ms = now_ms(CLOCK_MONOTONIC);
+  return cli_output_flush(&t->session->output) ? TARN_OK
+                                               : cli_output_status(&t->session->output, err);
+}
+
+/* Keep where the stream has come to. is_alive: also tell the consumer's file that nothing moved. */
+static tarn_status checkpoint(tail *t, bool is_alive, tarn_error *err) {
+  int64_t next = tarn_stream_position(t->stream);
+  bool has_moved = t->checkpoint == 0 || next != t->kept_next || t->printed != t->kept_rows;
+  tarn_string state = {0};
+  tarn_status st = flush(t, err);
+  t->checked_ms = now_ms(CLOCK_MONOTONIC);
+  if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->has_consumer)) {
+    st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
+    if (st == TARN_OK && t->state_path != NULL && has_moved) {
+      st = cli_follow_state_write(t->state_path, state.data, state.length, true, err);
+    }
+    tarn_string_free(&state);
+    st = st == TARN_OK ? tarn_stream_complete(t->stream, t->checkpoint, err) : st;
+    t->kept_next = next;
+    t->kept_rows = t->printed;
+  }
+  return st == TARN_OK && t->metrics_path != NULL ? write_metrics(t, err) : st;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static void note_lags(tail *t, const tarn_stream_batch *batch) {
+  int64_t now = now_ms(CLOCK_REALTIME);
+  t->emit_lag_ms = batch->created_ms >= 0 ? now - batch->created_ms : -1;
+  t->fetch_lag_ms = batch->first_row == 0 ? t->emit_lag_ms : t->fetch_lag_ms;
+  t->idle_since_ms = 0;
+}
+
+static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_stream_batch *batch,
+                               tarn_error *err) {
+  int64_t now;
+  tarn_status st = cli_rows_add(t->rows, array, err);
+  t->printed += array->length;
+  t->printed_now += array->length;
+  note_lags(t, batch);
+  array->release(array);
+  if (st != TARN_OK) {
+    return st;
+  }
+  now = now_ms(CLOCK_MONOTONIC);
+  if (now - t->checked_ms >= CHECKPOINT_MS) {
+    return checkpoint(t, false, err);
+  }
+  return now - t->flushed_ms >= FLUSH_MS ? flush(t, err) : TARN_OK;
+}
+
+/* All that was there is printed. *ends: that was all. */
+static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
+  int32_t has_news;
+  tarn_status st = TARN_OK;
+  if (t->session->format == CLI_FORMAT_TABLE) {
+    st = cli_rows_end(t->rows, err); /* a table waits for widths: it shows what it has */
+  }
+  st = st == TARN_OK ? checkpoint(t, false, err) : st;
+  *ends = t->until_idle;
+  if (st != TARN_OK || *ends) {
+    return st == TARN_OK && !is_interrupted ? tarn_stream_check(t->stream, err) : st;
+  }
+  if (t->idle_since_ms == 0) {
+    t->idle_since_ms = now_ms(CLOCK_MONOTONIC);
+    st = tarn_stream_check(t->stream, err);
+  }
+  st = st == TARN_OK ? tarn_stream_wait(t->stream, -1, t->session->cancel, &has_news, err) : st;
+  return st == TARN_OK && !has_news ? checkpoint(t, true, err) : st;
+}
+
+static tarn_status follow(tail *t, tarn_error *err) {
+  bool ends = false;
+  while (!ends && !is_interrupted) {
+    tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
+    struct ArrowArray array = {0};
+    tarn_status st = tarn_stream_reader_next(t->reader, &array, &batch, err);
+    if (st == TARN_OK && array.release != NULL) {
+      st = print_batch(t, &array, &batch, err);
+    } else if (st == TARN_OK) {
+      ends = batch.has_ended;
+      st = ends ? TARN_OK : rest(t, &ends, err);
+    }
+    if (st == TARN_E_CANCELLED && is_interrupted) {
+      return TARN_OK;
+    }
+    if (st != TARN_OK) {
+      return st;
+    }
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ the verb */
+
+static int open_tail(tail *t, int64_t from, bool is_exact) {
+  cli_session *s = t->session;
+  tarn_stream_options o = TARN_STREAM_OPTIONS_INIT;
+  tarn_stream_kinds kinds;
+  tarn_error err;
+  int code = cli_scan_open(s, NULL, CLI_SCAN_ROWS, &t->scan);
+  tarn_status st;
+  if (code != CLI_EXIT_OK) {
+    return code;
+  }
+  o.with_snapshot = 1;
+  o.allows_endless_consumer = !cli_args_has(s->args, OPT_CONSUMER); /* -o is for who knows */
+  st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
+  st = st == TARN_OK ? tarn_stream_create(t->scan.scan, &o, &t->stream, &err) : st;
+  st = st == TARN_OK ? tarn_stream_get_kinds(t->scan.table, &kinds, &err) : st;
+  if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS) {
+    cli_report_note(&s->report,
+                    "the table has no changelog: rows come as they were written, without -U; "
+                    "changelog-producer=lookup or input gives a complete one");
+  }
+  st = st == TARN_OK ? start(t, from, is_exact, &err) : st;
+  st = st == TARN_OK ? tarn_stream_reader_create(t->stream, 0, &t->reader, &err) : st;
+  return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
+}
+
+static tarn_status begin_rows(tail *t, tarn_error *err) {
+  cli_session *s = t->session;
+  struct ArrowSchema schema = {0};
+  cli_row_style style = {
+      .format = s->format,
+      .has_kind = true,
+      .has_header = !cli_args_has(s->args, OPT_NO_HEADER),
+      .null_text = s->args->values[OPT_NULL],
+      .has_colors = s->has_colors,
+      .max_width = s->max_width,
+  };
+  tarn_status st = tarn_stream_schema(t->stream, &schema, err);
+  return st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &t->rows, err) : st;
+}
+
+/* The end, good or bad: what was read is printed and kept, then told. */
+static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
+  cli_session *s = t->session;
+  tarn_error err;
+  int64_t next;
+  bool is_output = s->output.state != CLI_OUTPUT_FINE;
+  tarn_status last = is_output ? TARN_OK : cli_rows_end(t->rows, &err);
+  if (last == TARN_OK && !is_output) {
+    last = checkpoint(t, false, &err);
+  }
+  if (st != TARN_OK) {
+    return cli_fail(s, why);
+  }
+  if (last != TARN_OK) {
+    return cli_fail(s, &err);
+  }
+  next = tarn_stream_position(t->stream);
+  if (next != 0) {
+    (void)fprintf(stderr, "{\"_next_snapshot\":%lld}\n", (long long)next);
+  } else {
+    (void)fputs("{\"_next_snapshot\":null}\n", stderr);
+  }
+  return is_interrupted ? CLI_EXIT_INTERRUPTED : CLI_EXIT_OK;
+}
+
+static tarn_status take_arguments(tail *t, int64_t *from, bool *is_exact, tarn_error *err) {
+  cli_session *s = t->session;
+  const char *consumer = s->args->values[OPT_CONSUMER];
+  tarn_status st = TARN_OK;
+  t->state_path = s->args->values[OPT_STATE];
+  t->metrics_path = s->args->values[OPT_METRICS];
+  t->until_idle = !cli_args_has(s->args, OPT_FOLLOW) &&
+                  (cli_args_has(s->args, OPT_UNTIL_IDLE) || cli_args_has(s->args, OPT_MAX_PLANS));
+  if (cli_args_has(s->args, OPT_FOLLOW) && cli_args_has(s->args, OPT_UNTIL_IDLE)) {
+    return cli_usage(err, "--follow and --until-idle exclude each other");
+  }
+  if (!cli_args_has(s->args, OPT_LIMIT)) {
+    s->args->values[OPT_LIMIT] = NO_LIMIT; /* also on a terminal */
+  }
+  s->args->values[OPT_ROW_KIND] = "";
+  st = take_from(s, from, is_exact, err);
+  if (st == TARN_OK && consumer != NULL) {
+    st = add_option(s, "consumer-id", consumer, err);
+  }
+  return st;
+}
+
+int cli_run_tail(cli_session *s) {
+  tail t = {.session = s, .fetch_lag_ms = -1, .emit_lag_ms = -1};
+  int64_t from = 0;
+  bool is_exact = false;
+  tarn_error err;
+  tarn_status st = take_arguments(&t, &from, &is_exact, &err);
+  int code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
+  if (code == CLI_EXIT_OK) {
+    catch_interrupts(s->cancel);
+    st = begin_rows(&t, &err);
+    if (st == TARN_OK) {
+      st = follow(&t, &err);
+      code = end_tail(&t, st, &err);
+    } else {
+      code = cli_fail(s, &err);
+    }
+  }
+  to_cancel = NULL;
+  cli_rows_free(t.rows);
+  tarn_stream_reader_free(t.reader);
+  tarn_stream_free(t.stream);
+  cli_scan_close(&t.scan);
+  return code;
+}
