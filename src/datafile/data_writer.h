@@ -35,6 +35,9 @@ void tn_write_shape_free(tn_write_shape *shape); /* accepts NULL */
  * ones); key-value rows have _SEQUENCE_NUMBER and _VALUE_KIND in front. */
 const tn_field *tn_write_shape_fields(const tn_write_shape *shape, int32_t *n_fields);
 
+/* Have data files of two levels one format? */
+bool tn_write_shape_same_format(const tn_write_shape *shape, int32_t level, int32_t other);
+
 /* The names of the files of one bucket: one random part, which is counted up. All zero at first;
  * one thread. */
 typedef struct tn_data_file_names {

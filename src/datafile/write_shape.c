@@ -394,6 +394,11 @@ const tn_file_profile *tn_write_shape_profile(const tn_write_shape *shape, int32
   return usual;
 }
 
+bool tn_write_shape_same_format(const tn_write_shape *shape, int32_t level, int32_t other) {
+  return tn_write_shape_profile(shape, level, false)->format ==
+         tn_write_shape_profile(shape, other, false)->format;
+}
+
 /* ------------------------------------------------------------------ places */
 
 static tarn_status read_weights(tn_write_shape *shape, tarn_error *err) {

@@ -1,0 +1,146 @@
+/* vectors.c - the deletion vectors of one bucket, loaded, changed, written. */
+#include "compact/vectors.h"
+
+#include "datafile/index_place.h"
+#include "index/deletion_vector_write.h"
+
+#define ARENA_LIMIT ((size_t)1 << 30)
+#define INDEX_TYPE "DELETION_VECTORS"
+
+void tn_vectors_init(tn_vectors *vectors, tn_table *table, tn_slice partition, int32_t bucket) {
+  *vectors = (tn_vectors){.table = table, .partition = partition, .bucket = bucket};
+  tn_arena_init(&vectors->arena, &table->env->mem, ARENA_LIMIT);
+  tn_map_init(&vectors->by_file, &table->env->mem);
+}
+
+void tn_vectors_reset(tn_vectors *vectors) {
+  for (size_t i = 0; i < vectors->by_file.count; i++) {
+    tn_dv_release(vectors->by_file.entries[i].value.ptr);
+  }
+  tn_map_reset(&vectors->by_file);
+  tn_arena_reset(&vectors->arena);
+}
+
+static tarn_status put(tn_vectors *v, tn_slice data_file, tn_dv *dv, tarn_error *err) {
+  tn_map_entry *entry = tn_map_find(&v->by_file, data_file);
+  tarn_status st = TARN_OK;
+  if (entry == NULL) {
+    tn_slice name;
+    st = tn_arena_slice(&v->arena, data_file, &name)
+             ? tn_map_put(&v->by_file, name, &entry, NULL, err)
+             : tn_oom(err);
+  }
+  if (st != TARN_OK) {
+    tn_dv_release(dv);
+    return st;
+  }
+  tn_dv_release(entry->value.ptr);
+  entry->value.ptr = dv;
+  return TARN_OK;
+}
+
+tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_t n_entries,
+                            tarn_error *err) {
+  for (int32_t i = 0; i < n_entries; i++) {
+    const tn_index_entry *e = &entries[i];
+    const tn_dv_range *ranges = e->dv_ranges.items;
+    const char *path;
+    if (!tn_slice_is(e->index_type, INDEX_TYPE)) {
+      continue;
+    }
+    TN_TRY(tn_index_file_path(v->table, e, &v->arena, &path, err));
+    for (int64_t k = 0; e->has_dv_ranges && k < e->dv_ranges.count; k++) {
+      tn_dv_place place = {path, ranges[k].offset, ranges[k].length,
+                           ranges[k].has_cardinality ? ranges[k].cardinality : -1};
+      tn_dv *dv;
+      if (place.offset < 0 || place.length < 0) {
+        return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector of %.*s at %lld, %lld bytes", path,
+                       TN_SLICE_ARG(ranges[k].data_file), (long long)place.offset,
+                       (long long)place.length);
+      }
+      TN_TRY(tn_dv_load(v->table->env, v->table->storage, &place, &dv, err));
+      TN_TRY(put(v, ranges[k].data_file, dv, err));
+    }
+  }
+  return TARN_OK;
+}
+
+tn_dv *tn_vectors_find(const tn_vectors *vectors, tn_slice data_file) {
+  const tn_map_entry *entry = tn_map_find(&vectors->by_file, data_file);
+  return entry != NULL ? entry->value.ptr : NULL;
+}
+
+tarn_status tn_vectors_set(tn_vectors *v, tn_slice data_file, tn_dv *dv, tarn_error *err) {
+  if (dv == NULL && tn_vectors_find(v, data_file) == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(put(v, data_file, dv, err));
+  v->has_changed = true;
+  return TARN_OK;
+}
+
+/* Forget the names of files that have no vector any more. */
+static tarn_status tidy(tn_vectors *v, tarn_error *err) {
+  tn_vectors fresh;
+  tarn_status st = TARN_OK;
+  tn_vectors_init(&fresh, v->table, v->partition, v->bucket);
+  for (size_t i = 0; i < v->by_file.count && st == TARN_OK; i++) {
+    const tn_map_entry *e = &v->by_file.entries[i];
+    if (e->value.ptr != NULL) {
+      st = put(&fresh, e->key, tn_dv_retain(e->value.ptr), err);
+    }
+  }
+  if (st != TARN_OK) {
+    tn_vectors_reset(&fresh);
+    return st;
+  }
+  fresh.has_changed = v->has_changed;
+  fresh.names = v->names;
+  tn_vectors_reset(v);
+  *v = fresh;
+  return TARN_OK;
+}
+
+static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, tn_arena *arena,
+                              tn_index_entry *entry, tarn_error *err) {
+  tn_table *t = v->table;
+  tn_index_entry named = {.bucket = v->bucket};
+  const char *path, *folder;
+  size_t n_written;
+  if (v->names.uuid[0] == '\0') {
+    TN_TRY(tn_env_uuid(t->env, v->names.uuid, err));
+  }
+  path = tn_arena_printf(arena, "index-%s-%d", v->names.uuid, (int)v->names.next++);
+  if (path == NULL || !tn_arena_slice(arena, v->partition, &named.partition)) {
+    return tn_oom(err);
+  }
+  named.file_name = tn_slice_text(path);
+  TN_TRY(tn_index_file_path(t, &named, arena, &path, err));
+  TN_TRY(tn_dv_file_write(t->env, t->storage, path, list, n, 0, arena, entry, &n_written, err));
+  entry->partition = named.partition;
+  entry->bucket = named.bucket;
+  folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
+  return folder != NULL ? tn_storage_sync_folders(t->storage, folder, t->path, err) : tn_oom(err);
+}
+
+tarn_status tn_vectors_write(tn_vectors *v, tn_arena *arena, tn_index_files *out, tarn_error *err) {
+  tn_dv_named *list;
+  tn_index_entry *entry;
+  *out = (tn_index_files){NULL, 0};
+  if (!v->has_changed) {
+    return TARN_OK;
+  }
+  TN_TRY(tidy(v, err));
+  list = tn_arena_calloc(arena, v->by_file.count, sizeof(*list));
+  entry = tn_arena_calloc(arena, 1, sizeof(*entry));
+  if (list == NULL || entry == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < v->by_file.count; i++) {
+    list[i] = (tn_dv_named){v->by_file.entries[i].key, v->by_file.entries[i].value.ptr};
+  }
+  TN_TRY(write_file(v, list, v->by_file.count, arena, entry, err));
+  *out = (tn_index_files){entry, 1};
+  v->has_changed = false;
+  return TARN_OK;
+}
