@@ -278,40 +278,95 @@ static void values__of_looked_up_rows_are_read_where_they_are_wanted(void **stat
   assert_int_equal(values_calls_of_looked_up(false, "!2:5:+:a:2 !3:5:+:a:2 7:5:+:a:0", deeper), 0);
 }
 
-/* 40 keys of which both rows have 26 bytes, against a budget whose sixteenth is 512 bytes. */
-static void steps__end_before_they_grow_too_large(void **state) {
-  (void)state;
-  for (int gives_rows = 0; gives_rows < 2; gives_rows++) {
-    tarn_env *env = tn_test_env(1, 0);
-    tn_merge_changes changes = changes_of(LOOKUP, !gives_rows);
-    merge_test m;
-    char text[40 * 64] = "", *merged;
-    size_t at = 0;
-    int n_steps = 1, n_groups = 1;
-    tarn_error err;
-    env->mem.budget_bytes = 8192;
-    merge_test_begin(&m, env, "INT", false);
-    for (int i = 0; i < 40; i++) {
-      at += (size_t)sprintf(text + at, "%d:%d:+:abcdefghijklmnopqrstuvwxyz ", i, i);
-    }
-    add_run(&m, text);
-    memcpy(text, "~ @3 ", 5);
-    at = 5;
-    for (int i = 0; i < 40; i++) {
-      at += (size_t)sprintf(text + at, "%d:0:+:ABCDEFGHIJKLMNOPQRSTUVWXYZ ", i);
-    }
-    add_run(&m, text);
-    assert_int_equal(changes_to_text(&m, &changes, &merged, &err), TARN_OK);
-    for (char *p = merged; (p = strchr(p, ' ')) != NULL; p++) {
-      n_steps += p[1] == '|';
-      n_groups += p[1] == '+';
-    }
-    assert_int_equal(n_groups, 40);
-    assert_true(n_steps >= 40 * 26 / 512 && n_steps < 20);
-    free(merged);
-    merge_test_end(&m);
-    tarn_env_free(env);
+/* The steps' text as that of one step; returns how many there were. */
+static int join_steps(char *text) {
+  int n = 1;
+  for (char *p; (p = strstr(text, "| ")) != NULL; n++) {
+    memmove(p, p + 2, strlen(p + 2) + 1);
   }
+  return n;
+}
+
+/* 40 keys, with a budget or none; long values have 26 bytes. */
+static char *changes_of_long_values(size_t budget, const char *fresh, const char *deeper) {
+  tarn_env *env = tn_test_env(1, 0);
+  tn_merge_changes changes = changes_of(LOOKUP, false);
+  merge_test m;
+  char rows[40 * 64] = "", *text;
+  size_t at = 0;
+  tarn_error err;
+  env->mem.budget_bytes = budget > 0 ? budget : env->mem.budget_bytes;
+  merge_test_begin(&m, env, "INT", false);
+  for (int i = 0; i < 40; i++) {
+    at += (size_t)sprintf(rows + at, "%d:%d:+:%s ", i, i + 1, fresh);
+  }
+  add_run(&m, rows);
+  at = (size_t)sprintf(rows, "~ @3 ");
+  for (int i = 0; i < 40; i++) {
+    at += (size_t)sprintf(rows + at, "%d:0:+:%s ", i, deeper);
+  }
+  add_run(&m, rows);
+  assert_int_equal(changes_to_text(&m, &changes, &text, &err), TARN_OK);
+  merge_test_end(&m);
+  tarn_env_free(env);
+  return text;
+}
+
+/* The budget's sixteenth is 512 bytes. */
+static void steps__end_before_they_grow_too_large(void **state) {
+  static const char *const values[][2] = {{"abcdefghijklmnopqrstuvwxyz", "x"},
+                                          {"x", "abcdefghijklmnopqrstuvwxyz"}};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    char *whole = changes_of_long_values(0, values[i][0], values[i][1]);
+    char *parts = changes_of_long_values(8192, values[i][0], values[i][1]);
+    int n = join_steps(parts);
+    assert_true(n >= 40 * 26 / 512 && n < 20);
+    assert_int_equal(join_steps(whole), 1);
+    assert_string_equal(parts, whole);
+    free(parts);
+    free(whole);
+  }
+}
+
+static char *folded_changes(size_t budget, const char *rows) {
+  tarn_env *env = tn_test_env(1, 0);
+  tn_merge_changes changes = changes_of(LOOKUP, false);
+  engine_table t;
+  char *text;
+  tarn_error err;
+  assert_int_equal(engine_table_open(&t, env, &tn_engine_aggregation, "k INT, s STRING",
+                                     "fields.s.aggregate-function=listagg", &err),
+                   TARN_OK);
+  t.changes = &changes;
+  t.needs_lookup = t.merges_single_rows = true;
+  env->mem.budget_bytes = budget > 0 ? budget : env->mem.budget_bytes;
+  assert_int_equal(engine_merge_text(&t, rows, &text, &err), TARN_OK);
+  engine_table_close(&t);
+  tarn_env_free(env);
+  return text;
+}
+
+static void steps__of_folding_engines_do_so_too(void **state) {
+  char rows[64 * 64], *whole, *parts;
+  size_t at = (size_t)sprintf(rows, "~@3 ");
+  int n;
+  (void)state;
+  for (int i = 0; i < 30; i++) {
+    at += (size_t)sprintf(rows + at, "+I[%d,\"%d-abcdefghijklmnopqrstuvwxyz\"] ", i, i);
+  }
+  at += (size_t)sprintf(rows + at, "~@0 ");
+  for (int i = 0; i < 30; i++) {
+    at += (size_t)sprintf(rows + at, "+I[%d,\"%d-ABC\"] ", i, i);
+  }
+  whole = folded_changes(0, rows);
+  parts = folded_changes(8192, rows);
+  n = join_steps(parts);
+  assert_true(n >= 30 * 29 / 512 && n > 1 && n < 20);
+  assert_int_equal(join_steps(whole), 1);
+  assert_string_equal(parts, whole);
+  free(parts);
+  free(whole);
 }
 
 /* ------------------------------------------------------------------ looking up in vain */
@@ -407,7 +462,7 @@ static void changes__of_folding_engines(void **state) {
       tarn_env *env = tn_test_env(1, 0);
       tn_merge_changes changes = changes_of(c->mode, c->hides_rows);
       engine_table t;
-      char *text = NULL, *p;
+      char *text = NULL;
       tarn_error err = {0};
       if (engine_table_open(&t, env, c->engine, c->columns, c->options, &err) != TARN_OK) {
         fail_msg("%s", err.message);
@@ -418,9 +473,7 @@ static void changes__of_folding_engines(void **state) {
       if (engine_merge_text(&t, c->rows, &text, &err) != TARN_OK) {
         fail_msg("%s", err.message);
       }
-      while ((p = strstr(text, "| ")) != NULL) {
-        memmove(p, p + 2, strlen(p + 2) + 1);
-      }
+      join_steps(text);
       assert_string_equal(text, c->expected);
       free(text);
       engine_table_close(&t);
@@ -591,7 +644,7 @@ static void run_random_case(uint32_t seed) {
   merge_test m;
   int n_runs = 1 + (int)(next_random(&seed) % 7), n = 0, at = 0, next_level = 1;
   int n_keys = 20 + (int)(next_random(&seed) % 400);
-  char *got, *p;
+  char *got;
   tarn_error err = {0};
   o.changes =
       changes_of((int[]){LOOKUP, FULL, PLAIN}[next_random(&seed) % 3], next_random(&seed) % 2 == 0);
@@ -611,8 +664,10 @@ static void run_random_case(uint32_t seed) {
   for (int r = 0; r < n_runs; r++) {
     model_row like = {.run = r};
     if (next_random(&seed) % 2 == 0 && next_level <= 5) {
-      like.level = next_level++;
-      like.is_looked_up = o.changes.before == TN_BEFORE_DEEPER && next_random(&seed) % 2 == 0;
+      like.level = next_level;
+      next_level +=
+          next_level == 5 ? 1 : 1 + (int)(next_random(&seed) % (uint32_t)(5 - next_level));
+      like.is_looked_up = next_random(&seed) % 2 == 0;
     }
     n += add_random_run(&m, &seed, like, n_keys, o.has_texts, rows + n);
   }
@@ -626,9 +681,7 @@ static void run_random_case(uint32_t seed) {
   if (changes_to_text(&m, &o.changes, &got, &err) != TARN_OK) {
     fail_msg("%s", err.message);
   }
-  for (p = got; (p = strstr(p, "| ")) != NULL;) {
-    memmove(p, p + 2, strlen(p + 2) + 1);
-  }
+  join_steps(got);
   assert_string_equal(got, o.text);
   free(got);
   free(o.text);
@@ -639,7 +692,7 @@ static void run_random_case(uint32_t seed) {
 
 static void changes__agree_with_a_model(void **state) {
   (void)state;
-  for (uint32_t seed = 1; seed <= 200; seed++) {
+  for (uint32_t seed = 1; seed <= 300; seed++) {
     run_random_case(seed * 7919);
   }
 }
@@ -712,6 +765,7 @@ int main(void) {
       cmocka_unit_test(steps__end_at_batch_rows),
       cmocka_unit_test(values__of_looked_up_rows_are_read_where_they_are_wanted),
       cmocka_unit_test(steps__end_before_they_grow_too_large),
+      cmocka_unit_test(steps__of_folding_engines_do_so_too),
       cmocka_unit_test(looked_up_rows__take_no_memory_in_vain),
       cmocka_unit_test(looked_up_rows__are_stepped_over_in_stretches),
       cmocka_unit_test(changes__of_folding_engines),
