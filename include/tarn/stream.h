@@ -60,7 +60,8 @@ typedef struct tarn_stream_options {
  * no retractions), predicate and limit (which each reader counts for itself). options may be NULL.
  * out: tarn_stream_free(), after its readers. Keeps what it needs of the scan. Errors:
  * TARN_E_INVALID, with Java's words: a merge engine that needs a changelog producer, a consumer-id
- * without consumer.expiration-time, options for batches; TARN_E_UNSUPPORTED (system tables);
+ * without consumer.expiration-time, options for batches; TARN_E_UNSUPPORTED (system tables but
+ * $audit_log and $binlog, and filters on these);
  * TARN_E_EXISTS (a column has the name of the snapshot's). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_create(tarn_scan *scan,
                                                         const tarn_stream_options *options,

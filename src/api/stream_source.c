@@ -11,6 +11,7 @@
 #include "stream/kinds.h"
 #include "stream/start.h"
 #include "stream/state.h"
+#include "stream/views.h"
 #include "stream/wait.h"
 
 #define STATE_LIMIT ((size_t)1 << 30)
@@ -22,7 +23,8 @@ typedef struct row_shape {
   tn_field *fields;    /* owned */
   char *snapshot_name; /* owned */
   int32_t n_fields;
-  int32_t snapshot_at; /* -1: no such column */
+  int32_t snapshot_at;   /* -1: no such column */
+  tn_field *kinds_first; /* owned: the row kind, then the columns that are read */
 } row_shape;
 
 struct tarn_stream {
@@ -44,14 +46,33 @@ struct tarn_stream_reader {
   int32_t number;
   row_shape shape; /* of its own when it is fed; else that of the stream, not owned */
   tn_source_reader *source;
-  int64_t finished; /* fed: since they were taken */
+  bool has_view;
+  tn_stream_view view; /* of a system table: how its rows look */
+  int64_t finished;    /* fed: since they were taken */
 };
+
+/* ------------------------------------------------------------------ system tables */
+
+static bool is_binlog(const tn_system *system) {
+  return strcmp(system->name, "binlog") == 0;
+}
+
+/* Is it one that shows the rows of a stream? */
+static tarn_status check_system(const tarn_table *table, tarn_error *err) {
+  const tn_system *system = table->system;
+  if (system == NULL ||
+      (table->table != NULL && (is_binlog(system) || strcmp(system->name, "audit_log") == 0))) {
+    return TARN_OK;
+  }
+  return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s cannot be streamed", system->name);
+}
 
 /* ------------------------------------------------------------------ shapes */
 
 static void free_shape(tarn_env *env, row_shape *shape) {
   tn_free(&env->mem, shape->fields);
   tn_free(&env->mem, shape->snapshot_name);
+  tn_free(&env->mem, shape->kinds_first);
   tn_api_scan_release(shape->scan);
   memset(shape, 0, sizeof(*shape));
 }
@@ -72,9 +93,14 @@ static tarn_status make_shape(tarn_scan *scan, const tarn_stream_options *o, row
   atomic_fetch_add_explicit(&scan->refs, 1, memory_order_relaxed);
   out->fields = tn_calloc(mem, (size_t)scan->n_out + 1, sizeof(*out->fields));
   out->snapshot_name = tn_strdup(mem, name);
-  if (out->fields == NULL || out->snapshot_name == NULL) {
+  out->kinds_first = tn_calloc(mem, (size_t)scan->n_read + 1, sizeof(*out->kinds_first));
+  if (out->fields == NULL || out->snapshot_name == NULL || out->kinds_first == NULL) {
     free_shape(scan->env, out);
     return tn_oom(err);
+  }
+  out->kinds_first[0] = (tn_field){.id = TN_FIELD_ID_ROWKIND, .type = {.root = TN_TINYINT}};
+  for (int32_t i = 0; i < scan->n_read; i++) {
+    out->kinds_first[1 + i] = scan->read_fields[i];
   }
   for (int32_t i = 0; i <= scan->n_out; i++) {
     if (o->with_snapshot && i == (scan->with_row_kind ? 1 : 0)) {
@@ -157,8 +183,9 @@ static tarn_status take_options(const tarn_stream_options *options, tarn_stream_
 
 static tarn_status check_scan(const tarn_scan *scan, tarn_error *err) {
   TN_TRY(tn_env_check(scan->env, err));
-  if (scan->table->system != NULL) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s cannot be streamed",
+  TN_TRY(check_system(scan->table, err));
+  if (scan->table->system != NULL && scan->predicate != NULL) {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "a filter on a stream of $%s",
                    scan->table->system->name);
   }
   return TARN_OK;
@@ -261,9 +288,10 @@ tarn_status tarn_stream_get_kinds(tarn_table *table, tarn_stream_kinds *out, tar
   tn_stream_kinds own;
   tn_error_reset(err);
   TN_TRY(tn_env_check(table->env, err));
+  TN_TRY(check_system(table, err));
   if (table->system != NULL) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s cannot be streamed",
-                   table->system->name);
+    *out = TARN_STREAM_INSERTS;
+    return TARN_OK;
   }
   TN_TRY(tn_stream_kinds_of(table->table, &own, err));
   *out = kinds[own];
@@ -450,8 +478,18 @@ static tarn_status make_reader(tarn_scan *scan, tarn_stream_reader **out, tarn_e
     return tn_oom(err);
   }
   r->env = scan->env;
-  st = tn_source_reader_create(scan->env, &o, &r->source, err);
+  st = TARN_OK;
+  if (scan->table->system != NULL) {
+    st = tn_stream_view_init(o.table, is_binlog(scan->table->system), o.fields, o.n_fields,
+                             &r->view, err);
+    r->has_view = st == TARN_OK;
+    o.fields = r->view.read;
+    o.n_fields = r->view.n_read;
+    o.with_row_kind = true;
+  }
+  st = st == TARN_OK ? tn_source_reader_create(scan->env, &o, &r->source, err) : st;
   if (st != TARN_OK) {
+    tn_stream_view_reset(&r->view);
     tn_free(&scan->env->mem, r);
     return st;
   }
@@ -500,6 +538,7 @@ void tarn_stream_reader_free(tarn_stream_reader *r) {
     free_shape(env, &r->shape);
   }
   tn_source_reader_free(r->source);
+  tn_stream_view_reset(&r->view);
   tn_free(&env->mem, r);
 }
 
@@ -532,6 +571,35 @@ static void tell_finished(tarn_stream_reader *r, int64_t n) {
   }
 }
 
+/* Rows as the system table shows them: all +I. Consumes `rows`; it may be empty then. */
+static tarn_status dress_rows(tarn_stream_reader *r, tn_batch *rows, tn_batch *out,
+                              tarn_error *err) {
+  const tarn_scan *scan = r->shape.scan;
+  tn_batch dressed, whole;
+  tarn_status st = TARN_OK;
+  memset(out, 0, sizeof(*out));
+  TN_TRY(tn_stream_view_dress(&r->view, rows, true, &dressed, err));
+  tn_source_reader_hold(r->source, tn_stream_view_held(&r->view));
+  if (!scan->with_row_kind || dressed.n_rows == 0) {
+    tn_batch_move(out, &dressed);
+    return TARN_OK;
+  }
+  memset(&whole, 0, sizeof(whole));
+  TN_TRY_TO(done, tn_batch_init(r->env, r->shape.kinds_first, scan->n_read + 1, &whole, err));
+  TN_TRY_TO(done, tn_vec_alloc(r->env, &whole.columns[0], dressed.n_rows, 0, err));
+  memset(whole.columns[0].values, 0, (size_t)dressed.n_rows);
+  for (int32_t i = 0; i < scan->n_read; i++) {
+    tn_vec_reset(r->env, &whole.columns[1 + i]);
+    tn_vec_move(&whole.columns[1 + i], &dressed.columns[i]);
+  }
+  whole.n_rows = dressed.n_rows;
+  tn_batch_move(out, &whole);
+done:
+  tn_batch_reset(r->env, &dressed);
+  tn_batch_reset(r->env, &whole);
+  return st;
+}
+
 /* The next rows that were read; out->n_rows == 0: none now, or *has_ended. */
 static tarn_status next_rows(tarn_stream_reader *r, tn_batch *out, tn_source_batch *where,
                              bool *has_ended, tarn_error *err) {
@@ -541,6 +609,14 @@ static tarn_status next_rows(tarn_stream_reader *r, tn_batch *out, tn_source_bat
     int64_t finished;
     tarn_status st = tn_source_reader_next(r->source, out, where, &finished, err);
     tell_finished(r, finished);
+    if (st == TARN_OK && out->n_rows > 0 && r->has_view) {
+      tn_batch rows;
+      tn_batch_move(&rows, out);
+      TN_TRY(dress_rows(r, &rows, out, err));
+      if (out->n_rows == 0) {
+        continue;  // an update of which the other half is still to come
+      }
+    }
     if (st != TARN_OK || out->n_rows > 0) {
       return st;
     }

@@ -11,6 +11,7 @@ struct tn_source_reader {
   tn_split halves[2]; /* of an overwrite: the files before, those after */
   int32_t half, n_halves;
   int64_t given;  /* rows of the first split that were read, those that were skipped too */
+  int64_t held;   /* of them, those that wait */
   int64_t n_left; /* rows that the limit leaves; -1: no limit */
   bool has_consumed;
   int64_t consumed;
@@ -89,6 +90,7 @@ static void finish_split(tn_source_reader *r, int64_t *finished) {
   tn_source_split done;
   int64_t id = tn_split_queue_at(&r->splits, 0)->split->snapshot_id;
   close_split(r);
+  r->held = 0;
   if (!r->has_consumed || id > r->consumed) {
     r->has_consumed = true;
     r->consumed = id;
@@ -251,6 +253,20 @@ void tn_source_reader_take_back(tn_source_reader *r, int64_t n) {
   }
 }
 
+void tn_source_reader_hold(tn_source_reader *r, int64_t n) {
+  r->held = n;
+}
+
 tarn_status tn_source_reader_checkpoint(tn_source_reader *r, tn_buf *out, tarn_error *err) {
-  return tn_pending_splits_encode(&r->splits, 1, false, 0, out, err);
+  int64_t held = r->splits.count > 0 ? r->held : 0;
+  tn_source_split *first = held > 0 ? tn_split_queue_at(&r->splits, 0) : NULL;
+  tarn_status st;
+  if (first != NULL) {
+    first->rows_to_skip -= held;
+  }
+  st = tn_pending_splits_encode(&r->splits, 1, false, 0, out, err);
+  if (first != NULL) {
+    first->rows_to_skip += held;
+  }
+  return st;
 }

@@ -45,6 +45,9 @@ typedef struct tn_source_batch {
 TN_CHECKED tarn_status tn_source_reader_next(tn_source_reader *reader, tn_batch *out,
                                              tn_source_batch *where, int64_t *finished,
                                              tarn_error *err);
+/* Of the rows that were given the last n, of the split being read, wait for those behind them: a
+ * checkpoint has them as not given. */
+void tn_source_reader_hold(tn_source_reader *reader, int64_t n);
 /* The n rows of the last call count as not given: they come again. */
 void tn_source_reader_take_back(tn_source_reader *reader, int64_t n);
 /* Has the limit been reached? */
