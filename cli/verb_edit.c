@@ -1,5 +1,6 @@
-/* verb_edit.c - table delete and table update: rows of a primary-key table are read, and written
- * once more with another kind or other values; one commit.
+/* verb_edit.c - table delete and table update, in one commit. Rows of a primary-key table are read,
+ * and written once more with another kind or other values; those of other tables are edited in
+ * their files (tarn_edit).
  *
  * Which merge engines take deletes and updates: FlinkTableSink's supportsDelete and supportsUpdate
  * (org.apache.paimon.flink.sink). Others would keep the old rows, or add up the new ones.
@@ -33,11 +34,13 @@ typedef struct edit_job {
   struct ArrowSchema schema; /* of the rows that are read */
   struct ArrowArrayStream stream;
   tarn_writer *writer;
+  tarn_edit *edit; /* instead of stream and writer, without primary key */
   tarn_committer *committer;
   assignment *assignments;
   size_t n_assignments;
   cli_columns *literals; /* NULL: none */
   bool writes_before;    /* -U goes in front of +U */
+  bool has_primary_key;
   int64_t n_rows;
 } edit_job;
 
@@ -109,12 +112,8 @@ static tarn_status check_table(edit_job *job, tarn_error *err) {
   }
   if (cli_json_parse(facts.data, facts.length, &json)) {
     keys = cli_json_find(&json, 0, "primary_keys");
-    if (keys == SIZE_MAX || cli_json_count(&json, keys) == 0) {
-      st = refuse(err,
-                  "%s has no primary key: rows of append tables are %s by deletion vectors or by "
-                  "rewriting files, which is not in this release",
-                  name, is_delete ? "deleted" : "updated");
-    } else {
+    job->has_primary_key = keys != SIZE_MAX && cli_json_count(&json, keys) > 0;
+    if (job->has_primary_key) {
       st = is_delete ? check_delete(&json, name, err) : check_update(&json, name, err);
     }
     job->writes_before = option_is(&json, "changelog-producer", "input");
@@ -433,7 +432,8 @@ static tarn_status write_updated(edit_job *job, const struct ArrowArray *array, 
     }
     updated.children = arrays;
     schema.children = schemas;
-    st = write_kind(job, &schema, &updated, KIND_UPDATE_AFTER, err);
+    st = job->edit != NULL ? tarn_edit_replace(job->edit, &schema, &updated, err)
+                           : write_kind(job, &schema, &updated, KIND_UPDATE_AFTER, err);
   }
   free(arrays);
   free(schemas);
@@ -472,15 +472,54 @@ static tarn_status write_rows(edit_job *job, tarn_error *err) {
   return st;
 }
 
+/* Without primary key. */
+static tarn_status edit_rows(edit_job *job, tarn_error *err) {
+  bool is_update = job->assignments != NULL;
+  int64_t n_rows;
+  for (;;) {
+    struct ArrowArray rows = {0};
+    tarn_status st = tarn_edit_next(job->edit, is_update ? &rows : NULL, &n_rows, err);
+    if (st == TARN_OK && n_rows > 0 && is_update) {
+      st = write_updated(job, &rows, err);
+    }
+    if (rows.release != NULL) {
+      rows.release(&rows);
+    }
+    if (st != TARN_OK || n_rows == 0) {
+      return st;
+    }
+    job->n_rows += n_rows;
+    cli_progress_update(&job->session->progress, job->n_rows);
+  }
+}
+
 /* ------------------------------------------------------------------ the verbs */
+
+static const char *spill_folder(void) {
+  const char *folder = getenv("TMPDIR");
+  return folder != NULL && *folder != '\0' ? folder : "/tmp";
+}
+
+static tarn_status open_edit(edit_job *job, tarn_error *err) {
+  tarn_edit_options o = TARN_EDIT_OPTIONS_INIT;
+  tarn_status st;
+  o.predicate = job->scan.predicate;
+  o.is_update = job->assignments != NULL;
+  o.commit_user = job->session->args->values[OPT_COMMIT_USER];
+  o.spill_folder = spill_folder();
+  o.cancel = job->session->cancel;
+  st = tarn_edit_create(job->scan.table, &o, &job->edit, err);
+  return st == TARN_OK ? cli_committer(job->session, job->scan.table,
+                                       tarn_edit_commit_user(job->edit), &job->committer, err)
+                       : st;
+}
 
 static tarn_status open_writer(edit_job *job, tarn_error *err) {
   tarn_writer_options o = TARN_WRITER_OPTIONS_INIT;
-  const char *spill = getenv("TMPDIR");
   tarn_status st;
   o.commit_user = job->session->args->values[OPT_COMMIT_USER];
   o.row_kind_name = KIND_NAME;
-  o.spill_folder = spill != NULL && *spill != '\0' ? spill : "/tmp";
+  o.spill_folder = spill_folder();
   o.cancel = job->session->cancel;
   st = tarn_writer_create(job->scan.table, &o, &job->writer, err);
   return st == TARN_OK ? cli_committer(job->session, job->scan.table,
@@ -494,7 +533,8 @@ static tarn_status commit_rows(edit_job *job, int64_t id, tarn_commit_result *re
   bool has_id = id >= 0;
   tarn_status st;
   id = has_id ? id : TARN_BATCH_COMMIT;
-  st = tarn_writer_prepare(job->writer, id, &messages, err);
+  st = job->edit != NULL ? tarn_edit_prepare(job->edit, id, &messages, err)
+                         : tarn_writer_prepare(job->writer, id, &messages, err);
   if (st == TARN_OK && cli_args_has(job->session->args, OPT_DRY_RUN)) {
     st = tarn_committer_abort(job->committer, messages, err);
   } else if (st == TARN_OK) {
@@ -520,16 +560,17 @@ static tarn_status prepare(edit_job *job, int64_t *id, tarn_error *err) {
     st = parse_set(job, err);
   }
   if (st == TARN_OK) {
-    st = tarn_scan_schema(job->scan.scan, &job->schema, err);
+    st = job->has_primary_key ? tarn_scan_schema(job->scan.scan, &job->schema, err)
+                              : tarn_table_schema(job->scan.table, &job->schema, err);
   }
   if (st == TARN_OK && is_update) {
     st = bind_set(job, err);
   }
-  if (st == TARN_OK && is_update) {
+  if (st == TARN_OK && is_update && job->has_primary_key) {
     st = check_targets(job, err);
   }
   if (st == TARN_OK) {
-    st = open_writer(job, err);
+    st = job->has_primary_key ? open_writer(job, err) : open_edit(job, err);
   }
   return st;
 }
@@ -548,6 +589,7 @@ static void close_job(edit_job *job) {
   free(job->assignments);
   cli_columns_free(job->literals);
   tarn_writer_free(job->writer);
+  tarn_edit_free(job->edit);
   tarn_committer_free(job->committer);
   cli_scan_close(&job->scan);
 }
@@ -567,11 +609,11 @@ static int edit(cli_session *s) {
     return code;
   }
   st = prepare(&job, &id, &err);
-  if (st == TARN_OK) {
+  if (st == TARN_OK && job.edit == NULL) {
     st = tarn_scan_read(job.scan.scan, &job.stream, &err);
   }
   if (st == TARN_OK) {
-    st = write_rows(&job, &err);
+    st = job.edit != NULL ? edit_rows(&job, &err) : write_rows(&job, &err);
   }
   if (st == TARN_OK && job.n_rows > 0) {
     st = commit_rows(&job, id, &result, &err);

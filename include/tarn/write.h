@@ -13,6 +13,7 @@
 #ifndef TARN_WRITE_H
 #define TARN_WRITE_H
 
+#include "tarn/predicate.h"
 #include "tarn/table.h"
 
 #ifdef __cplusplus
@@ -101,6 +102,59 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_messages_decode(tarn_table *table, con
 /* Append those of `from`, which is freed. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_messages_join(tarn_messages *into, tarn_messages *from,
                                                         tarn_error *err);
+
+/* ------------------------------------------------------------------ edit: rows out, rows changed
+ *
+ *   tarn_edit_create(table, &options, &edit, &err);                      // options.predicate
+ *   while (tarn_edit_next(edit, &rows, &n, &err) == TARN_OK && n > 0)    // rows that match
+ *     tarn_edit_replace(edit, &schema, &changed, &err);                  // updates only
+ *   tarn_edit_prepare(edit, TARN_BATCH_COMMIT, &messages, &err);         // then commit these
+ *
+ * Of tables without primary key, whose rows cannot be replaced by writing others: files that hold
+ * such rows are rewritten, or with 'deletion-vectors.enabled' their places are marked. Rows of
+ * tables with a primary key are deleted and updated by writing them with another row kind.
+ */
+
+typedef struct tarn_edit tarn_edit; /* one thread at a time */
+
+typedef struct tarn_edit_options {
+  size_t struct_size;
+  tarn_predicate *predicate; /* which rows; NULL: all. Kept */
+  int32_t is_update;         /* 1: they get new values; 0: they are deleted */
+  const char *commit_user;   /* as of writers; copied */
+  const char *spill_folder;  /* as of writers; copied */
+  tarn_cancel *cancel;       /* NULL: cannot be cancelled; must outlive the edit */
+} tarn_edit_options;
+
+#define TARN_EDIT_OPTIONS_INIT {sizeof(tarn_edit_options), 0, 0, 0, 0, 0}
+
+/* Of the table's latest snapshot, or the one that its options name. out: tarn_edit_free().
+ * Errors: TARN_E_INVALID (a primary key), TARN_E_UNSUPPORTED (row tracking, data evolution,
+ * fallback branches, what cannot be written: by name), those of plans. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_create(tarn_table *table,
+                                                      const tarn_edit_options *options,
+                                                      tarn_edit **out, tarn_error *err);
+/* Free, and remove the files that were not handed out by tarn_edit_prepare(). Accepts NULL. */
+TARN_EXPORT void tarn_edit_free(tarn_edit *edit);
+/* The user of the commits, for the committer. */
+TARN_EXPORT const char *tarn_edit_commit_user(const tarn_edit *edit);
+/* The next rows that match; *n_rows is 0 at the end. Deletes: they are out, and rows must be NULL.
+ * Updates: rows gets all columns (tarn_table_schema()); the caller releases it, and gives what
+ * stands in their places before the next call. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_next(tarn_edit *edit, struct ArrowArray *rows,
+                                                    int64_t *n_rows, tarn_error *err);
+/* As many rows as were given, in their order; columns as of tarn_writer_write(), without kinds.
+ * What is not in the schema becomes null. Stays the caller's. After TARN_E_INVALID others may be
+ * given. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_replace(tarn_edit *edit,
+                                                       const struct ArrowSchema *schema,
+                                                       const struct ArrowArray *rows,
+                                                       tarn_error *err);
+/* At the end, once: what was changed, to be committed in one commit; no messages when no row
+ * matched. A commit of it is TARN_E_CONFLICT when somebody else changed the same files: the edit
+ * has to be made anew. out: tarn_messages_free(). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_prepare(tarn_edit *edit, int64_t identifier,
+                                                       tarn_messages **out, tarn_error *err);
 
 /* ------------------------------------------------------------------ committer */
 

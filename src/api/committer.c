@@ -96,6 +96,8 @@ static tarn_status begin_call(tarn_committer *c, int64_t identifier, const tarn_
   if (messages != NULL) {
     call->all.messages = messages->items;
     call->all.n_messages = messages->n_items;
+    call->options.checks_vectors = messages->checks_vectors;
+    call->options.vectors_before = messages->vectors_before;
   }
   if (request == NULL) {
     return TARN_OK;

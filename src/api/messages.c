@@ -99,6 +99,10 @@ tarn_status tarn_messages_join(tarn_messages *into, tarn_messages *from, tarn_er
   }
   into->items = all;
   into->n_items = (int32_t)(n + n_more);
+  if (from->checks_vectors && !into->checks_vectors) {
+    into->checks_vectors = true;
+    into->vectors_before = from->vectors_before;
+  }
   while (last->joined != NULL) {
     last = last->joined;
   }

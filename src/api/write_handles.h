@@ -13,6 +13,8 @@ struct tarn_messages {
   tn_arena arena;
   tn_commit_message *items;
   int32_t n_items;
+  bool checks_vectors; /* of an edit: what tn_commit_options says, in the arena */
+  const char *vectors_before;
   struct tarn_messages *joined; /* emptied lists whose arenas live on */
 };
 

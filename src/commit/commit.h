@@ -27,6 +27,11 @@ typedef struct tn_commit_options {
   /* Data evolution: rows that are updated must not have been since this snapshot. */
   bool checks_row_ids;
   int64_t row_ids_since;
+  /* Deletion vectors of a bucket come as a whole file that replaces the one of the index manifest
+   * `vectors_before` (NULL: none): it must be that of the latest snapshot still. Java does not look,
+   * and loses what others have marked meanwhile. */
+  bool checks_vectors;
+  const char *vectors_before;
   /* Has a partition (its bytes) expired by the table's rules? Files to delete that are gone are
    * told as late data then. NULL: none has. */
   bool (*is_expired)(void *ctx, tn_slice partition);

@@ -290,6 +290,83 @@ static tarn_status add_vectors(detection *d) {
   return add_vectors_to_delta(d);
 }
 
+static const tn_index_entry *vectors_of_bucket(const tn_index_list *list, const tn_index_entry *e) {
+  for (size_t i = 0; i < list->count; i++) {
+    const tn_index_entry *other = &list->items[i];
+    if (tn_index_is_vectors(other) && other->bucket == e->bucket &&
+        tn_slice_equal(other->partition, e->partition)) {
+      return other;
+    }
+  }
+  return NULL;
+}
+
+static bool has_vector(const tn_index_entry *e, tn_slice data_file) {
+  const tn_dv_range *ranges = e != NULL ? e->dv_ranges.items : NULL;
+  for (int64_t i = 0; e != NULL && i < e->dv_ranges.count; i++) {
+    if (tn_slice_equal(ranges[i].data_file, data_file)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Files that had no vector when they were read are there still; others would have changed the
+ * bucket's index file when they went. */
+static tarn_status check_marked_files(const detection *d, const tn_index_entry *now,
+                                      const tn_index_entry *before) {
+  const tn_dv_range *ranges = now->dv_ranges.items;
+  tarn_status st = TARN_OK;
+  tn_map names;
+  tn_map_init(&names, &d->job->table->env->mem);
+  for (size_t i = 0; i < d->base.count; i++) {
+    tn_map_entry *slot;
+    TN_TRY_TO(done, tn_map_put(&names, d->base.items[i].name, &slot, NULL, d->err));
+  }
+  for (int64_t i = 0; i < now->dv_ranges.count; i++) {
+    file f = {.name = ranges[i].data_file};
+    if (!has_vector(before, f.name) && tn_map_find(&names, f.name) == NULL) {
+      st = file_conflict(d, "Trying to create deletion vector on file", &f,
+                         " which is not previously added.");
+      goto done;
+    }
+  }
+done:
+  tn_map_reset(&names);
+  return st;
+}
+
+/* Tables with buckets: does a bucket have the vectors still that this commit adds some to? */
+static tarn_status check_replaced_vectors(detection *d) {
+  const tn_commit_options *o = d->job->options;
+  const tn_index_list *changes = &d->check->changes->indexes;
+  tn_index_list before, latest;
+  if (!o->checks_vectors || d->job->table->facts.bucket_mode == TN_BUCKETS_UNAWARE) {
+    return TARN_OK;
+  }
+  if (tn_index_list_read(d->job->table, o->vectors_before, d->arena, &before, d->err) != TARN_OK) {
+    return conflict(d, deletion_conflict, "The deletion vectors that it rests on have expired.");
+  }
+  TN_TRY(tn_index_list_read(d->job->table,
+                            d->check->latest != NULL ? d->check->latest->index_manifest : NULL,
+                            d->arena, &latest, d->err));
+  for (size_t i = 0; i < changes->count; i++) {
+    const tn_index_entry *e = &changes->items[i], *then, *now;
+    if (!tn_index_is_vectors(e) || e->kind != TN_FILE_ADD) {
+      continue;
+    }
+    then = vectors_of_bucket(&before, e);
+    now = vectors_of_bucket(&latest, e);
+    if ((then == NULL) != (now == NULL) ||
+        (now != NULL && !tn_slice_equal(then->file_name, now->file_name))) {
+      return conflict(d, deletion_conflict,
+                      "The deletion vectors of a bucket have been changed meanwhile.");
+    }
+    TN_TRY(check_marked_files(d, e, then));
+  }
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ bucket counts */
 
 static tarn_status check_buckets(detection *d) {
@@ -703,6 +780,7 @@ tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
   detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
   TN_TRY(list_files(&d));
   TN_TRY(add_vectors(&d));
+  TN_TRY(check_replaced_vectors(&d));
   TN_TRY(check_buckets(&d));
   TN_TRY(check_additions(&d));
   TN_TRY(check_deletions(&d));
