@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "as_of.h"
 #include "follow_state.h"
@@ -387,7 +388,7 @@ static int open_tail(tail *t, int64_t from, bool is_exact) {
   st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
   st = st == TARN_OK ? tarn_stream_create(t->scan.scan, &o, &t->stream, &err) : st;
   st = st == TARN_OK ? tarn_stream_get_kinds(t->scan.table, &kinds, &err) : st;
-  if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS) {
+  if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS && isatty(STDERR_FILENO) == 1) {
     cli_report_note(&s->report,
                     "the table has no changelog: rows come as they were written, without -U; "
                     "changelog-producer=lookup or input gives a complete one");
