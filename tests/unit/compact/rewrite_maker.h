@@ -29,6 +29,7 @@ typedef struct rewrite_maker {
   const char *columns; /* for dm_keyed */
   int n_keys;
   const char *spill_folder;
+  const tarn_cancel *cancel;
   tn_rewriter *rewriter;
 
   tn_data_file metas[MAX_FILES];
@@ -82,8 +83,11 @@ static inline void rm_open(rewrite_maker *m, const char *columns, const char *ke
 }
 
 static inline tarn_status rm_rewriter(rewrite_maker *m, tarn_error *err) {
-  tn_rewriter_setup setup = {
-      .table = m->table, .options = &m->options, .spill_folder = m->spill_folder, .n_threads = 1};
+  tn_rewriter_setup setup = {.table = m->table,
+                             .options = &m->options,
+                             .spill_folder = m->spill_folder,
+                             .n_threads = 1,
+                             .cancel = m->cancel};
   return m->rewriter != NULL ? TARN_OK : tn_rewriter_create(&setup, &m->rewriter, err);
 }
 
@@ -127,6 +131,22 @@ static inline tn_data_file *rm_file(rewrite_maker *m, const char *text) {
   m->request.deeper = m->deeper;
   free(kept);
   return &m->metas[i];
+}
+
+/* Other files; what was written stays. */
+static inline void rm_begin_again(rewrite_maker *m) {
+  m->n_files = m->n_runs = 0;
+  memset(m->sections, 0, sizeof(m->sections));
+  m->request.n_sections = m->request.n_deeper = 0;
+}
+
+/* A file that was written, as a deeper run. */
+static inline void rm_deeper(rewrite_maker *m, const tn_data_file *meta) {
+  int i = m->n_files++;
+  m->metas[i] = *meta;
+  m->files[i] = (tn_rewrite_file){.meta = &m->metas[i]};
+  m->deeper[m->request.n_deeper++] = (tn_rewrite_run){&m->files[i], 1};
+  m->request.deeper = m->deeper;
 }
 
 static inline tarn_status rm_mark(void *ctx, const tn_rewrite_file *file, int64_t position,
