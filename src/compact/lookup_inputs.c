@@ -62,7 +62,7 @@ static void find_range(wanted *w, const tn_pass_run *runs, int32_t n_runs) {
       if (w->max == NULL || tn_interval_compare(schema, f->max, w->max) > 0) {
         w->max = f->max;
       }
-      w->n_rows += f->file->meta->row_count;
+      w->n_rows += f->file->meta->row_count > 0 ? f->file->meta->row_count : 0;
       w->n_held++;
     }
   }

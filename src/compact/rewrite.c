@@ -48,6 +48,18 @@ static tn_slice common_start(const tn_pass *p, const section *s) {
   return start;
 }
 
+/* Plans of small sections are no larger than these are. */
+static int64_t output_rows(const tn_pass *p, const section *s) {
+  int64_t n = 1;
+  for (int32_t r = 0; r < s->n_runs; r++) {
+    for (int32_t i = 0; i < s->runs[r].n_files && n < TN_READ_BATCH_ROWS; i++) {
+      int64_t rows = p->files[s->runs[r].first + i].file->meta->row_count;
+      n += rows > 0 ? rows : 0;
+    }
+  }
+  return n < TN_READ_BATCH_ROWS && s->n_looked_up == 0 ? n : TN_READ_BATCH_ROWS;
+}
+
 /* Of many runs an output batch takes few rows each, so that large batches only cost memory. */
 static int64_t input_rows(int32_t n_runs) {
   int64_t rows = n_runs > FEW_RUNS ? TN_READ_BATCH_ROWS * FEW_RUNS / n_runs : TN_READ_BATCH_ROWS;
@@ -70,7 +82,7 @@ static tarn_status open_merger(tn_pass *p, const tn_rewrite_request *q, const se
   spec->common_start = common_start(p, s);
   spec->merges_single_rows = q->mode == TN_REWRITE_LOOKUP && spec->needs_lookup;
   spec->keeps_deletes = !q->drops_deletes;
-  spec->batch_rows = TN_READ_BATCH_ROWS;
+  spec->batch_rows = output_rows(p, s);
   spec->input_rows = input_rows(n_all);
   for (n = 0; n < n_all; n++) {
     TN_TRY_TO(done, tn_run_input_create(p, &s->runs[n], key_bytes, &inputs[n], err));

@@ -627,7 +627,7 @@ static void rewriter__refuses_what_it_cannot_do(void **state) {
 }
 
 /* The set-up is made in an environment of its own that never fails; only rewriting does. */
-static void fail_each_allocation(const rewrite_case *c, const char *format) {
+static void fail_each_allocation(const rewrite_case *c, const char *format, const char *folder) {
   int64_t n_calls = 1;
   for (int64_t at = 1; at <= n_calls; at++) {
     tn_test_alloc alloc;
@@ -645,6 +645,7 @@ static void fail_each_allocation(const rewrite_case *c, const char *format) {
     options.allocator = &hooks;
     OK(tarn_env_create(&options, &env, err));
     open_case(&m, env, c, KV, format);
+    m.spill_folder = folder;
     n_files = rm_n_files(&m);
     before = atomic_load(&alloc.calls);
     atomic_store(&alloc.fail_at, before + at);
@@ -663,18 +664,27 @@ static void fail_each_allocation(const rewrite_case *c, const char *format) {
 }
 
 static void rewrite__survives_failed_allocations(void **state) {
-  static const rewrite_case cases[] = {
+  static char many[2048] = "dL5 "; /* so many rows that the keys of level 0 are looked for first */
+  const rewrite_case cases[] = {
       {"", TN_REWRITE_PLAIN, 5,
        .files = {"0L0 3|+|1|c;4|-|2|d", "0L5 1|+|1|a;2|+|2|b ~1", "1L5 1|+|9|a"}},
       {FULL ";changelog-producer.row-deduplicate=true", TN_REWRITE_FULL, 5,
        .files = {"0L0 4|+|1|a;5|-|2|x;6|+|4|d;7|-|9|y", "0L5 1|+|1|a;2|+|2|b;3|+|3|c"}},
       {LOOKUP ";deletion-vectors.enabled=true", TN_REWRITE_LOOKUP, 4, .has_marks = true,
        .files = {"0L0 8|+|1|d;9|-|3|e", "dL5 1|+|0|w;1|+|1|x;2|+|2|y;3|+|3|z"}},
+      {LOOKUP, TN_REWRITE_LOOKUP, 4, .files = {"0L0 8|+|20|d", many}},
+      {"sort-spill-threshold=2", TN_REWRITE_PLAIN, 5,
+       .files = {"0L0 9|+|1|d", "0L0 8|-|1|d;8|+|2|x", "0L0 7|+|1|x", "0L5 1|+|1|a"}},
   };
+  char *folder = tn_test_temp_dir(), *at = many + strlen(many);
   (void)state;
-  for (size_t i = 0; i < TN_COUNT(cases); i++) {
-    fail_each_allocation(&cases[i], i == 0 ? "parquet" : "avro");
+  for (int k = 0; k < 100; k++) {
+    at += sprintf(at, "%s1|+|%d|x", k > 0 ? ";" : "", k);
   }
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    fail_each_allocation(&cases[i], i == 0 ? "parquet" : "avro", folder);
+  }
+  tn_test_temp_dir_remove(folder);
 }
 
 /* Each step of writing and reading fails in turn: no file stays. */
