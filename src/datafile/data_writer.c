@@ -4,10 +4,12 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "datafile/file_place.h"
+#include "datafile/parts_writer.h"
 #include "datafile/write_shape.h"
 #include "model/partition.h"
 
-#define CHECK_ROWS 1000 /* RollingFileWriter.CHECK_ROLLING_RECORD_CNT */
+#define CHECK_ROWS TN_ROLL_CHECK_ROWS
+#define BLOB_EXTRA 16 /* bytes around a value in a file of BLOBs */
 
 /* What is known of the open file. */
 typedef struct open_file {
@@ -25,6 +27,7 @@ struct tn_data_writer {
   tarn_env *env;
   tn_write_shape *shape;
   tn_data_writer_request request;
+  tn_parts_writer *parts; /* of rows in several files, which does all; NULL: of one */
   const tn_file_profile *profile;
   tn_arena arena; /* the metadata of closed files, places */
   tn_file_placer placer;
@@ -90,6 +93,16 @@ tarn_status tn_data_writer_create(const tn_data_writer_request *request, tn_data
   w->env = env;
   w->shape = shape;
   w->request = *request;
+  if (shape->n_parts > 0) {
+    tn_arena_init(&w->arena, &env->mem, SIZE_MAX);
+    st = tn_parts_writer_create(request, &w->parts, err);
+    if (st != TARN_OK) {
+      tn_data_writer_free(w);
+      return st;
+    }
+    *out = w;
+    return TARN_OK;
+  }
   w->profile = tn_write_shape_profile(shape, request->level, request->is_changelog);
   tn_arena_init(&w->arena, &env->mem, SIZE_MAX);
   w->columns = tn_arena_calloc(&w->arena, (size_t)shape->n_file, sizeof(*w->columns));
@@ -111,6 +124,7 @@ void tn_data_writer_free(tn_data_writer *writer) {
   if (writer != NULL) {
     tarn_env *env = writer->env;
     (void)give_up(writer, TARN_OK);
+    tn_parts_writer_free(writer->parts);
     tn_arena_reset(&writer->arena);
     tn_free(&env->mem, writer);
   }
@@ -279,7 +293,11 @@ static tarn_status put_keys(tn_data_writer *w, tn_data_file *meta, tarn_error *e
   open_file *f = &w->file;
   if (!w->shape->is_key_value) {
     meta->min_key = meta->max_key = tn_binary_row_empty();
-    meta->max_sequence = w->request.first_sequence + w->n_rows - 1;
+    /* Files of a table with data evolution begin at 0: the commit numbers them (AppendOnlyWriter).
+     */
+    meta->max_sequence = w->shape->table->facts.data_evolution
+                             ? f->n_rows - 1
+                             : w->request.first_sequence + w->n_rows - 1;
     meta->min_sequence = meta->max_sequence - f->n_rows + 1;
     return TARN_OK;
   }
@@ -460,9 +478,10 @@ static int64_t row_limit(const tn_data_writer *w) {
 
 /* May the batch go whole into the open file? Then no file ends within it. */
 static bool fits_whole(const tn_data_writer *w, const tn_batch *batch) {
+  int64_t extra = w->shape->part == TN_PART_BLOB ? BLOB_EXTRA * batch->n_rows : 0;
   return !w->request.rolls ||
          (batch->n_rows < row_limit(w) - w->file.n_rows &&
-          tn_data_writer_size(w) + batch_bytes(batch) < w->shape->target_bytes);
+          tn_data_writer_size(w) + batch_bytes(batch) + extra < w->shape->target_bytes);
 }
 
 /* The size is looked at after each thousandth row of all files; Avro's is that of whole blocks.
@@ -471,13 +490,15 @@ static bool fits_whole(const tn_data_writer *w, const tn_batch *batch) {
 static tarn_status roll(tn_data_writer *w, tarn_error *err) {
   int64_t size = w->profile->is_columnar ? tn_data_writer_size(w) : tn_sink_size(w->file.sink);
   bool is_full = w->file.n_rows >= row_limit(w) ||
-                 (w->n_rows % CHECK_ROWS == 0 && size >= w->shape->target_bytes);
+                 ((w->n_rows % CHECK_ROWS == 0 || w->shape->part == TN_PART_BLOB) &&
+                  size >= w->shape->target_bytes);
   return is_full ? close_file(w, err) : TARN_OK;
 }
 
 /* Rows of a batch up to the next one where a file may end. */
 static int64_t step_rows(const tn_data_writer *w, int64_t n_left) {
-  int64_t n = CHECK_ROWS - w->n_rows % CHECK_ROWS, room = row_limit(w) - w->file.n_rows;
+  int64_t n = w->shape->part == TN_PART_BLOB ? 1 : CHECK_ROWS - w->n_rows % CHECK_ROWS,
+          room = row_limit(w) - w->file.n_rows;
   n = n < n_left ? n : n_left;
   return n < room ? n : room;
 }
@@ -514,6 +535,9 @@ done:
 
 tarn_status tn_data_writer_write(tn_data_writer *writer, const tn_batch *batch, tarn_error *err) {
   tarn_status st;
+  if (writer->parts != NULL) {
+    return tn_parts_writer_write(writer->parts, batch, err);
+  }
   TN_TRY(check_state(writer, err));
   if (batch->n_columns != writer->shape->n_input) {
     return TN_BUG(err, "a batch with other columns than the shape's");
@@ -527,6 +551,9 @@ tarn_status tn_data_writer_write(tn_data_writer *writer, const tn_batch *batch, 
 
 int64_t tn_data_writer_size(const tn_data_writer *writer) {
   const tn_format_writer *format = writer->file.format;
+  if (writer->parts != NULL) {
+    return tn_parts_writer_size(writer->parts);
+  }
   return format != NULL ? format->calls->size(format) : 0;
 }
 
@@ -550,6 +577,9 @@ tarn_status tn_data_writer_finish(tn_data_writer *writer, tn_arena *arena, tn_da
   tarn_status st = TARN_OK;
   *files = NULL;
   *n_files = 0;
+  if (writer->parts != NULL) {
+    return tn_parts_writer_finish(writer->parts, arena, files, n_files, err);
+  }
   TN_TRY(check_state(writer, err));
   if (writer->file.format != NULL) {
     st = close_file(writer, err);

@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "datafile/writer_settings.h"
+#include "format/blob/blob.h"
 
 /* ------------------------------------------------------------------ columns */
 
@@ -13,9 +14,11 @@ static const tn_field sequence_field = {
 static const tn_field kind_field = {
     .id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}};
 
-static tarn_status check_type(const tn_field *field, tarn_error *err) {
-  if (field->type.root == TN_BLOB) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "column '%s': BLOB columns cannot be written",
+static tarn_status check_type(const tn_write_shape *shape, const tn_field *field, tarn_error *err) {
+  if (field->type.root == TN_BLOB && !shape->table->facts.data_evolution) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "column '%s': BLOB columns are written to tables with "
+                   "'data-evolution.enabled' only",
                    field->name);
   }
   return TARN_OK;
@@ -47,7 +50,7 @@ static tarn_status make_input(tn_write_shape *shape, const int32_t *columns, int
     if (column < 0 || column >= schema->n_fields) {
       return TN_BUG(err, "a column that the table does not have");
     }
-    TN_TRY(check_type(&schema->fields[column], err));
+    TN_TRY(check_type(shape, &schema->fields[column], err));
     shape->input_fields[n_system + i] = schema->fields[column];
     if (columns != NULL) {
       shape->write_names[i] = tn_slice_text(schema->fields[column].name);
@@ -316,8 +319,9 @@ static tarn_status make_profile(tn_write_shape *shape, const level_options *o, i
                             &p->options, err));
   TN_TRY(make_modes(shape, pick(p, o->changelog_mode, &o->modes, o->mode),
                     p->is_columnar || !shape->is_key_value, &p->modes, err));
-  p->extension = tn_arena_printf(&shape->arena, "%s%s.%s", suffix[0] != '\0' ? "." : "", suffix,
-                                 p->format->name);
+  p->extension =
+      tn_arena_printf(&shape->arena, "%s%s%s.%s", shape->part == TN_PART_VECTORS ? ".vector" : "",
+                      suffix[0] != '\0' ? "." : "", suffix, p->format->name);
   if (p->extension == NULL) {
     return tn_oom(err);
   }
@@ -346,7 +350,8 @@ static int32_t named_levels(const level_options *o, int32_t *levels) {
 static tarn_status read_level_options(tn_write_shape *shape, level_options *o, tarn_error *err) {
   const tn_options *options = &shape->table->options;
   memset(o, 0, sizeof(*o));
-  o->format = text_option(shape, "file.format", "parquet");
+  o->format = text_option(
+      shape, shape->part == TN_PART_VECTORS ? "vector.file.format" : "file.format", "parquet");
   o->compression = text_option(shape, "file.compression", "zstd");
   o->mode = text_option(shape, "metadata.stats-mode", "truncate(16)");
   TN_TRY(tn_options_bool(options, "file.suffix.include.compression", &o->names_compression, err));
@@ -359,6 +364,21 @@ static tarn_status read_level_options(tn_write_shape *shape, level_options *o, t
   TN_TRY(parse_levels(shape, "file.format.per.level", &o->formats, err));
   TN_TRY(parse_levels(shape, "file.compression.per.level", &o->compressions, err));
   return parse_levels(shape, "metadata.stats-mode.per.level", &o->modes, err);
+}
+
+/* Files of BLOBs have no options and no statistics. Rule: MultipleBlobFileWriter. */
+static tarn_status make_blob_profile(tn_write_shape *shape, tarn_error *err) {
+  shape->profiles = tn_arena_calloc(&shape->arena, 1, sizeof(*shape->profiles));
+  if (shape->profiles == NULL) {
+    return tn_oom(err);
+  }
+  shape->profiles[0].level = -1;
+  shape->profiles[0].format = &tn_blob_writer;
+  shape->profiles[0].extension = ".blob";
+  shape->profiles[0].modes =
+      tn_arena_calloc(&shape->arena, (size_t)shape->n_file, sizeof(tn_stats_mode));
+  shape->n_profiles = 1;
+  return shape->profiles[0].modes != NULL ? TARN_OK : tn_oom(err);
 }
 
 static tarn_status make_profiles(tn_write_shape *shape, tarn_error *err) {
@@ -498,6 +518,23 @@ static tarn_status read_external_paths(tn_write_shape *shape, tarn_error *err) {
 
 /* ------------------------------------------------------------------ the shape */
 
+/* Files beside the data file have target sizes of their own. */
+static tarn_status read_part_size(tn_write_shape *shape, tarn_error *err) {
+  bool is_blob = shape->part == TN_PART_BLOB, is_set;
+  int64_t size;
+  TN_TRY(tn_options_int(&shape->table->options,
+                        is_blob ? "blob.target-file-size" : "vector.target-file-size", &size,
+                        &is_set, err));
+  if (is_set) {
+    shape->target_bytes = size;
+  } else if (!is_blob) {
+    shape->target_bytes =
+        shape->target_bytes > INT64_MAX / 10 ? INT64_MAX : 10 * shape->target_bytes;
+  }
+  shape->target_rows = INT64_MAX;
+  return TARN_OK;
+}
+
 static tarn_status read_sizes(tn_write_shape *shape, tarn_error *err) {
   const tn_options *options = &shape->table->options;
   bool is_set;
@@ -509,7 +546,7 @@ static tarn_status read_sizes(tn_write_shape *shape, tarn_error *err) {
   if (shape->target_rows < 1) {
     return tn_fail(err, TARN_E_INVALID, "option 'target-file-row-num' must be at least 1");
   }
-  return TARN_OK;
+  return shape->part == TN_PART_ROWS ? TARN_OK : read_part_size(shape, err);
 }
 
 static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int32_t n_columns,
@@ -523,12 +560,15 @@ static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int
   TN_TRY(make_input(shape, columns, n_columns, err));
   TN_TRY(make_keys(shape, err));
   TN_TRY(make_file_fields(shape, err));
-  TN_TRY(make_profiles(shape, err));
+  TN_TRY(shape->part == TN_PART_BLOB ? make_blob_profile(shape, err) : make_profiles(shape, err));
   tell_other_settings(shape);
   TN_TRY(tn_options_bool(options, "metadata.stats-dense-store", &shape->stats_are_dense, err));
   shape->data_prefix = text_option(shape, "data-file.prefix", "data-");
   shape->changelog_prefix = text_option(shape, "changelog-file.prefix", "changelog-");
   TN_TRY(read_external_paths(shape, err));
+  if (shape->part != TN_PART_ROWS) {
+    return read_sizes(shape, err);
+  }
   TN_TRY(tn_index_specs_read(&shape->arena, options, shape->table->schema->fields,
                              shape->table->schema->n_fields,
                              shape->file_fields + shape->first_value, shape->n_values,
@@ -538,8 +578,108 @@ static tarn_status make_shape(tn_write_shape *shape, const int32_t *columns, int
   return read_sizes(shape, err);
 }
 
-tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int32_t *write_columns,
-                                  int32_t n_write_columns, tn_write_shape **out, tarn_error *err) {
+/* ------------------------------------------------------------------ rows in several files */
+
+/* Is the column named by an option, which is a list? */
+static bool is_listed(const char *list, const char *name) {
+  tn_slice rest = tn_slice_text(list);
+  while (rest.len > 0) {
+    const uint8_t *comma = memchr(rest.data, ',', rest.len);
+    size_t len = comma != NULL ? (size_t)(comma - rest.data) : rest.len;
+    if (tn_slice_is(tn_slice_trim(tn_slice_of(rest.data, len)), name)) {
+      return true;
+    }
+    rest = tn_slice_of(rest.data + len + (comma != NULL), rest.len - len - (comma != NULL));
+  }
+  return false;
+}
+
+/* Rule: BlobType.fieldsInBlobFile, VectorType.fieldsInVectorFile. */
+static tn_shape_part part_of(const tn_table *table, const tn_field *field) {
+  const tn_options *options = &table->options;
+  if (field->type.root == TN_BLOB) {
+    return is_listed(tn_options_get(options, "blob-descriptor-field"), field->name) ? TN_PART_ROWS
+                                                                                    : TN_PART_BLOB;
+  }
+  return field->type.root == TN_VECTOR && tn_options_get(options, "vector.file.format") != NULL
+             ? TN_PART_VECTORS
+             : TN_PART_ROWS;
+}
+
+static tarn_status create_shape(tn_table *table, bool is_key_value, tn_shape_part part,
+                                const int32_t *columns, int32_t n_columns, tn_write_shape **out,
+                                tarn_error *err);
+
+static tarn_status add_part(tn_write_shape *shape, tn_shape_part part, const int32_t *columns,
+                            int32_t n_columns, tarn_error *err) {
+  int32_t at = shape->n_parts;
+  if (n_columns == 0) {
+    return TARN_OK;
+  }
+  shape->part_inputs[at] =
+      tn_arena_memdup(&shape->arena, columns, (size_t)n_columns * sizeof(*columns));
+  if (shape->part_inputs[at] == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(create_shape(shape->table, false, part, shape->part_inputs[at], n_columns,
+                      &shape->parts[at], err));
+  shape->n_parts++;
+  return TARN_OK;
+}
+
+/* The columns of a part, in their order. */
+static int32_t list_part(const tn_table *table, tn_shape_part part, int32_t *columns) {
+  int32_t n = 0;
+  for (int32_t c = 0; c < table->schema->n_fields; c++) {
+    if (part_of(table, &table->schema->fields[c]) == part) {
+      columns[n++] = c;
+    }
+  }
+  return n;
+}
+
+/* A shape of all columns: of one file, or of several if columns call for it. Rule:
+ * DedicatedFormatRollingFileWriter. */
+static tarn_status make_parts(tn_write_shape *shape, tarn_error *err) {
+  const tn_table *table = shape->table;
+  int32_t n = table->schema->n_fields, n_blobs = 0, n_apart = 0, n_found;
+  int32_t *columns = tn_arena_calloc(&shape->arena, (size_t)n, sizeof(*columns));
+  for (int32_t c = 0; c < n; c++) {
+    n_blobs += table->schema->fields[c].type.root == TN_BLOB;
+    n_apart += part_of(table, &table->schema->fields[c]) != TN_PART_ROWS;
+  }
+  if (n_blobs + n_apart == 0) {
+    return make_shape(shape, NULL, 0, err);
+  }
+  if (n_blobs > 0 && tn_options_get(&table->options, "blob-external-storage-field") != NULL) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "%s: option 'blob-external-storage-field': BLOBs in external storage cannot be "
+                   "written",
+                   table->full_name);
+  }
+  shape->parts = tn_arena_calloc(&shape->arena, (size_t)n + 1, sizeof(*shape->parts));
+  shape->part_inputs = tn_arena_calloc(&shape->arena, (size_t)n + 1, sizeof(*shape->part_inputs));
+  if (columns == NULL || shape->parts == NULL || shape->part_inputs == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(make_input(shape, NULL, 0, err));
+  n_found = list_part(table, TN_PART_ROWS, columns);
+  if (n_found == 0) {
+    return tn_fail(err, TARN_E_UNSUPPORTED,
+                   "%s: all of its columns lie in files beside data files, and none in those",
+                   table->full_name);
+  }
+  TN_TRY(add_part(shape, TN_PART_ROWS, columns, n_found, err));
+  n_found = list_part(table, TN_PART_BLOB, columns);
+  for (int32_t i = 0; i < n_found; i++) {
+    TN_TRY(add_part(shape, TN_PART_BLOB, &columns[i], 1, err));
+  }
+  return add_part(shape, TN_PART_VECTORS, columns, list_part(table, TN_PART_VECTORS, columns), err);
+}
+
+static tarn_status create_shape(tn_table *table, bool is_key_value, tn_shape_part part,
+                                const int32_t *columns, int32_t n_columns, tn_write_shape **out,
+                                tarn_error *err) {
   tn_write_shape *shape = tn_calloc(&table->env->mem, 1, sizeof(*shape));
   tarn_status st;
   *out = NULL;
@@ -548,8 +688,11 @@ tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int3
   }
   shape->table = tn_table_retain(table);
   shape->is_key_value = is_key_value;
+  shape->part = part;
   tn_arena_init(&shape->arena, &table->env->mem, SIZE_MAX);
-  st = make_shape(shape, write_columns, n_write_columns, err);
+  st = part == TN_PART_ROWS && !is_key_value && columns == NULL
+           ? make_parts(shape, err)
+           : make_shape(shape, columns, n_columns, err);
   if (st != TARN_OK) {
     tn_write_shape_free(shape);
     return st;
@@ -558,9 +701,26 @@ tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int3
   return TARN_OK;
 }
 
+tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int32_t *write_columns,
+                                  int32_t n_write_columns, tn_write_shape **out, tarn_error *err) {
+  for (int32_t i = 0; i < n_write_columns && write_columns != NULL; i++) {
+    const tn_field *field = &table->schema->fields[write_columns[i]];
+    if (part_of(table, field) != TN_PART_ROWS) {
+      *out = NULL;
+      return tn_fail(err, TARN_E_UNSUPPORTED,
+                     "column '%s' lies in files of its own, which are written with whole rows only",
+                     field->name);
+    }
+  }
+  return create_shape(table, is_key_value, TN_PART_ROWS, write_columns, n_write_columns, out, err);
+}
+
 void tn_write_shape_free(tn_write_shape *shape) {
   if (shape != NULL) {
     tn_table *table = shape->table;
+    for (int32_t i = 0; i < shape->n_parts; i++) {
+      tn_write_shape_free(shape->parts[i]); /* parts have none */
+    }
     tn_arena_reset(&shape->arena);
     tn_free(&table->env->mem, shape);
     tn_table_release(table);

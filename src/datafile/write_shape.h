@@ -36,10 +36,23 @@ typedef enum tn_external_strategy { /* in the order of the option's values */
                                     TN_EXTERNAL_ENTROPY
 } tn_external_strategy;
 
+/* Columns of files of their own, beside the data file of a row (spec: datafiles, 8 "blob"). */
+typedef enum tn_shape_part {
+  TN_PART_ROWS,   /* all others; or all */
+  TN_PART_BLOB,   /* one BLOB column */
+  TN_PART_VECTORS /* all VECTOR columns, with 'vector.file.format' */
+} tn_shape_part;
+
 struct tn_write_shape {
   tn_table *table; /* retained */
   tn_arena arena;
   bool is_key_value, is_thin;
+  tn_shape_part part;
+  /* Of rows in several files: their shapes, TN_PART_ROWS first, and the place of each column of
+   * each in the input. Such a shape has its input and nothing else. */
+  tn_write_shape **parts;
+  int32_t **part_inputs;
+  int32_t n_parts; /* 0: rows lie in one file */
 
   tn_field *input_fields;
   int32_t n_input, n_input_system; /* _SEQUENCE_NUMBER and _VALUE_KIND: 2, else 0 */

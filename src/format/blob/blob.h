@@ -8,14 +8,18 @@
  *
  * A file has one column without a name; whatever column is asked for is that one. Values come as
  * bytes, whose checksums are tested, or as descriptors (blob_descriptor.h), for which no record is
- * read. A batch holds at most the 32nd part of the budget, but one value.
+ * read. A batch holds at most the 32nd part of the budget, but one value. Records are written as
+ * they come: a writer holds the index alone.
  * Rule: org.apache.paimon.format.blob.*; spec: datafiles, 8 "blob".
  */
 #ifndef TN_FORMAT_BLOB_BLOB_H
 #define TN_FORMAT_BLOB_BLOB_H
 
-#include "format/format.h"
+#include "format/writer.h"
 
 extern const tn_format_ops tn_blob_format;
+/* Files of one column of bytes; options have no effect. Not found by name: no table has all of its
+ * columns in such files. */
+extern const tn_format_writer_ops tn_blob_writer;
 
 #endif

@@ -232,6 +232,12 @@ static tarn_status set_leaf_type(builder *b, tn_pq_write_node *node, const tn_ty
       a->converted = CONVERTED_UTF8;
       a->logical = LOGICAL_STRING;
       break;
+    case TN_BLOB: /* a descriptor (ParquetRowDataWriter.BlobDescriptorWriter); not nested */
+      if (b->n_names > 1) {
+        return refuse(b, "a BLOB in another type");
+      }
+      set_physical(node, TN_PQ_BYTE_ARRAY, 0, TN_PQ_BOUND_BYTES);
+      break;
     case TN_BINARY:
     case TN_VARBINARY:
       set_physical(node, TN_PQ_BYTE_ARRAY, 0, TN_PQ_BOUND_BYTES);
