@@ -37,6 +37,33 @@ static inline size_t tn_utf8_step(const uint8_t *p, size_t n_bytes) {
   return n;
 }
 
+/* The character of a well-formed sequence of n bytes (1 to 4) at p. */
+static inline uint32_t tn_utf8_point(const uint8_t *p, size_t n) {
+  uint32_t point = n == 1 ? p[0] : p[0] & (0x7fu >> n);
+  for (size_t i = 1; i < n; i++) {
+    point = point << 6 | (p[i] & 0x3fu);
+  }
+  return point;
+}
+
+/* The next character, of which there is none behind U+10FFFF. (Java raises U+D7FF to half a
+ * character, which it then stores as '?', below the values.) */
+static inline uint32_t tn_utf8_next_point(uint32_t point) {
+  return point == 0xd7ff ? 0xe000 : point + 1;
+}
+
+/* Write a character; returns its length. */
+static inline size_t tn_utf8_put(uint32_t point, uint8_t out[4]) {
+  static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+  size_t n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  for (size_t i = n; i-- > 1;) {
+    out[i] = (uint8_t)(0x80 | (point & 0x3f));
+    point >>= 6;
+  }
+  out[0] = (uint8_t)(lead[n] | point);
+  return n;
+}
+
 /* The place of the first byte that is not UTF-8; n_bytes if there is none. */
 static inline size_t tn_utf8_check(const uint8_t *p, size_t n_bytes) {
   size_t at = 0;

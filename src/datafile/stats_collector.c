@@ -174,41 +174,8 @@ static tn_slice head_of(tn_slice text, int32_t n) {
   return tn_slice_of(text.data, at);
 }
 
-static uint32_t code_point(const uint8_t *p, size_t n) {
-  static const uint8_t lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t c = p[0] & lead[n];
-  for (size_t i = 1; i < n; i++) {
-    c = c << 6 | (p[i] & 0x3fu);
-  }
-  return c;
-}
-
-static size_t put_code_point(uint32_t c, uint8_t out[4]) {
-  if (c < 0x80) {
-    out[0] = (uint8_t)c;
-    return 1;
-  }
-  if (c < 0x800) {
-    out[0] = (uint8_t)(0xc0 | c >> 6);
-    out[1] = (uint8_t)(0x80 | (c & 0x3f));
-    return 2;
-  }
-  if (c < 0x10000) {
-    out[0] = (uint8_t)(0xe0 | c >> 12);
-    out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-    out[2] = (uint8_t)(0x80 | (c & 0x3f));
-    return 3;
-  }
-  out[0] = (uint8_t)(0xf0 | c >> 18);
-  out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
-  out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-  out[3] = (uint8_t)(0x80 | (c & 0x3f));
-  return 4;
-}
-
 /* The least text above all that begin with `head`: its last character that can be raised is, and
- * what follows it is left out. Java raises U+D7FF to half a character, which it then stores as '?',
- * below the values; the next character is U+E000. *found false: no character can be raised. */
+ * what follows it is left out. *found false: no character can be raised. */
 static tarn_status raise(tn_arena *arena, tn_slice head, tn_slice *out, bool *found,
                          tarn_error *err) {
   size_t end = head.len;
@@ -220,15 +187,14 @@ static tarn_status raise(tn_arena *arena, tn_slice head, tn_slice *out, bool *fo
     }
     n = tn_utf8_step(head.data + start, end - start);
     if (n == end - start) {
-      uint32_t c = code_point(head.data + start, n) + 1;
-      c = c == 0xd800 ? 0xe000 : c;
+      uint32_t c = tn_utf8_next_point(tn_utf8_point(head.data + start, n));
       if (c <= 0x10ffff) {
         uint8_t *text = tn_arena_alloc(arena, start + 4);
         if (text == NULL) {
           return tn_oom(err);
         }
         memcpy(text, head.data, start);
-        *out = tn_slice_of(text, start + put_code_point(c, text + start));
+        *out = tn_slice_of(text, start + tn_utf8_put(c, text + start));
         *found = true;
         return TARN_OK;
       }

@@ -226,30 +226,6 @@ tarn_status tn_pq_kept_bounds_add(tn_pq_kept_bounds *kept, tn_pq_bound_kind kind
 
 /* ------------------------------------------------------------------ cutting */
 
-/* The character as UTF-8; returns its length. */
-static size_t put_utf8(uint32_t point, uint8_t *out) {
-  if (point < 0x80) {
-    out[0] = (uint8_t)point;
-    return 1;
-  }
-  if (point < 0x800) {
-    out[0] = (uint8_t)(0xc0 | point >> 6);
-    out[1] = (uint8_t)(0x80 | (point & 0x3f));
-    return 2;
-  }
-  if (point < 0x10000) {
-    out[0] = (uint8_t)(0xe0 | point >> 12);
-    out[1] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-    out[2] = (uint8_t)(0x80 | (point & 0x3f));
-    return 3;
-  }
-  out[0] = (uint8_t)(0xf0 | point >> 18);
-  out[1] = (uint8_t)(0x80 | (point >> 12 & 0x3f));
-  out[2] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-  out[3] = (uint8_t)(0x80 | (point & 0x3f));
-  return 4;
-}
-
 /* The most bytes, at most `limit`, that are whole characters; *last: where the last one begins.
  * false: this is no UTF-8. */
 static bool text_border(tn_slice value, size_t limit, size_t *border, size_t *last) {
@@ -282,18 +258,9 @@ tn_slice tn_pq_bound_cut_min(tn_slice value, size_t limit, bool is_text) {
 /* Raise the last of the n characters' bytes that can be; returns the new length, 0: none can. */
 static size_t raise_text(uint8_t *text, size_t n, size_t last) {
   while (n > 0) {
-    uint32_t point;
-    size_t len = n - last;
-    if (len == 1) {
-      point = text[last];
-    } else {
-      point = text[last] & (0x7fu >> len);
-      for (size_t i = 1; i < len; i++) {
-        point = point << 6 | (text[last + i] & 0x3f);
-      }
-    }
+    uint32_t point = tn_utf8_point(text + last, n - last);
     if (point < 0x10ffff) {
-      return last + put_utf8(point == 0xd7ff ? 0xe000 : point + 1, text + last);
+      return last + tn_utf8_put(tn_utf8_next_point(point), text + last);
     }
     n = last;
     while (last > 0 && (text[--last] & 0xc0) == 0x80) {

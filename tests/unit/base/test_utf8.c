@@ -85,8 +85,34 @@ static void java_step__counts_as_java(void **state) {
   }
 }
 
+static void utf8_put__is_read_back(void **state) {
+  static const struct {
+    uint32_t point, next;
+    const char *bytes;
+  } cases[] = {{0, 1, ""},
+               {0x7f, 0x80, "\x7f"},
+               {0x80, 0x81, "\xc2\x80"},
+               {0x7ff, 0x800, "\xdf\xbf"},
+               {0x800, 0x801, "\xe0\xa0\x80"},
+               {0xd7ff, 0xe000, "\xed\x9f\xbf"},
+               {0xffff, 0x10000, "\xef\xbf\xbf"},
+               {0x10000, 0x10001, "\xf0\x90\x80\x80"},
+               {0x10ffff, 0x110000, "\xf4\x8f\xbf\xbf"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    uint8_t out[4];
+    size_t n = tn_utf8_put(cases[i].point, out);
+    assert_int_equal(n, i == 0 ? 1 : strlen(cases[i].bytes));
+    assert_memory_equal(out, cases[i].bytes, n);
+    assert_int_equal(tn_utf8_step(out, n), n);
+    assert_int_equal(tn_utf8_point(out, n), cases[i].point);
+    assert_int_equal(tn_utf8_next_point(cases[i].point), cases[i].next);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(utf8_put__is_read_back),
       cmocka_unit_test(step__knows_the_borders_of_utf8),
       cmocka_unit_test(check__finds_the_first_bad_byte),
       cmocka_unit_test(java_step__counts_as_java),
