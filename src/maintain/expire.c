@@ -16,10 +16,8 @@ typedef struct retention {
 } retention;
 
 typedef struct expiry {
-  tn_table *table;
   const tn_expire_request *request;
   const char *root;
-  tn_arena arena;
   retention snapshots, changelogs;
   int64_t max_deletes;
   bool keeps_changelogs; /* longer than snapshots */
@@ -31,8 +29,7 @@ typedef struct expiry {
   tn_snapshot end_snapshot; /* the first that stays */
   tn_tag *tags;
   int32_t n_tags;
-  tn_kept kept;
-  tn_sweep files, metas;
+  tn_clearing work;
 } expiry;
 
 /* ------------------------------------------------------------------ settings */
@@ -41,7 +38,7 @@ typedef struct expiry {
 static tarn_status number(const expiry *x, const char *key, int64_t *out, tarn_error *err) {
   int64_t value;
   bool is_set;
-  TN_TRY(tn_options_int(&x->table->options, key, &value, &is_set, err));
+  TN_TRY(tn_options_int(&x->work.table->options, key, &value, &is_set, err));
   *out = is_set || tn_option_find(key)->default_value != NULL ? value : *out;
   return TARN_OK;
 }
@@ -60,7 +57,7 @@ static tarn_status load_settings(expiry *x, tarn_error *err) {
     x->snapshots.min = r->retain_min;
   }
   if (r->older_than_ms != 0) {
-    x->snapshots.time_ms = tn_env_now_ms(x->table->env) - r->older_than_ms;
+    x->snapshots.time_ms = tn_env_now_ms(x->work.table->env) - r->older_than_ms;
   }
   if (r->max_deletes != 0) {
     x->max_deletes = r->max_deletes;
@@ -72,9 +69,9 @@ static tarn_status load_settings(expiry *x, tarn_error *err) {
   x->keeps_changelogs = x->changelogs.max > x->snapshots.max ||
                         x->changelogs.min > x->snapshots.min ||
                         x->changelogs.time_ms > x->snapshots.time_ms;
-  TN_TRY(tn_options_bool(&x->table->options, "snapshot.clean-empty-directories", &x->cleans_folders,
-                         err));
-  TN_TRY(tn_options_bool(&x->table->options, "consumer.changelog-only", &only, err));
+  TN_TRY(tn_options_bool(&x->work.table->options, "snapshot.clean-empty-directories",
+                         &x->cleans_folders, err));
+  TN_TRY(tn_options_bool(&x->work.table->options, "consumer.changelog-only", &only, err));
   x->consumers_of_changelogs_only = only && x->keeps_changelogs;
   return TARN_OK;
 }
@@ -90,18 +87,8 @@ static tarn_status check_retention(const retention *r, tarn_error *err) {
 }
 
 static void expiry_init(expiry *x, tn_table *table, const tn_expire_request *request) {
-  *x = (expiry){.table = table, .request = request, .root = table->branch_path};
-  tn_arena_init(&x->arena, &table->env->mem, ARENA_LIMIT);
-  tn_kept_init(&x->kept, table);
-  tn_sweep_init(&x->files, table);
-  tn_sweep_init(&x->metas, table);
-}
-
-static void expiry_reset(expiry *x) {
-  tn_sweep_reset(&x->metas);
-  tn_sweep_reset(&x->files);
-  tn_kept_reset(&x->kept);
-  tn_arena_reset(&x->arena);
+  *x = (expiry){.request = request, .root = table->branch_path};
+  tn_clearing_init(&x->work, table);
 }
 
 /* ------------------------------------------------------------------ the range */
@@ -109,8 +96,8 @@ static void expiry_reset(expiry *x) {
 static tarn_status cap_by_consumers(expiry *x, int64_t *end, tarn_error *err) {
   tn_consumer *consumers;
   int32_t n;
-  TN_TRY(
-      tn_consumer_list(x->table->env, x->table->storage, x->root, &x->arena, &consumers, &n, err));
+  TN_TRY(tn_consumer_list(x->work.table->env, x->work.table->storage, x->root, &x->work.arena,
+                          &consumers, &n, err));
   for (int32_t i = 0; i < n; i++) {
     if (consumers[i].next_snapshot < *end) {
       *end = consumers[i].next_snapshot;
@@ -121,10 +108,10 @@ static tarn_status cap_by_consumers(expiry *x, int64_t *end, tarn_error *err) {
 
 static tarn_status read_numbered(expiry *x, bool is_changelog, int64_t id, tn_snapshot *out,
                                  bool *found, tarn_error *err) {
-  tn_table *t = x->table;
-  tarn_status st = is_changelog
-                       ? tn_changelog_read(t->env, t->storage, x->root, id, &x->arena, out, err)
-                       : tn_snapshot_read(t->env, t->storage, x->root, id, &x->arena, out, err);
+  tn_table *t = x->work.table;
+  tarn_status st =
+      is_changelog ? tn_changelog_read(t->env, t->storage, x->root, id, &x->work.arena, out, err)
+                   : tn_snapshot_read(t->env, t->storage, x->root, id, &x->work.arena, out, err);
   *found = st == TARN_OK;
   if (st == TARN_E_NOT_FOUND) {
     tn_error_reset(err);
@@ -141,7 +128,7 @@ static int64_t limited_sum(int64_t a, int64_t b) {
 static tarn_status cap_by_age(expiry *x, const int64_t *ids, int32_t n_ids, bool is_changelog,
                               int64_t first, int64_t *end, tarn_error *err) {
   const retention *r = is_changelog ? &x->changelogs : &x->snapshots;
-  int64_t now = tn_env_now_ms(x->table->env);
+  int64_t now = tn_env_now_ms(x->work.table->env);
   int64_t older_than = r->time_ms > now ? INT64_MIN : now - r->time_ms;
   for (int32_t i = 0; i < n_ids; i++) {
     tn_snapshot s;
@@ -161,7 +148,7 @@ static tarn_status cap_by_age(expiry *x, const int64_t *ids, int32_t n_ids, bool
 /* Read what goes; *end moves up to the first one that is there. */
 static tarn_status collect(expiry *x, const int64_t *ids, int32_t n_ids, bool is_changelog,
                            bool *has_end, tarn_error *err) {
-  x->going = tn_arena_calloc(&x->arena, (size_t)n_ids + 1, sizeof(*x->going));
+  x->going = tn_arena_calloc(&x->work.arena, (size_t)n_ids + 1, sizeof(*x->going));
   *has_end = false;
   if (x->going == NULL) {
     return tn_oom(err);
@@ -188,7 +175,7 @@ static tarn_status collect(expiry *x, const int64_t *ids, int32_t n_ids, bool is
  * one that follows up to the end. */
 static tarn_status keep_tags(expiry *x, int64_t from, bool may_lack, tarn_error *err) {
   int32_t first = 0;
-  TN_TRY(tn_tags_load(x->table, x->root, &x->arena, &x->tags, &x->n_tags, err));
+  TN_TRY(tn_tags_load(x->work.table, x->root, &x->work.arena, &x->tags, &x->n_tags, err));
   while (first + 1 < x->n_tags && x->tags[first + 1].snapshot.id < from) {
     first++;
   }
@@ -198,9 +185,10 @@ static tarn_status keep_tags(expiry *x, int64_t from, bool may_lack, tarn_error 
     if (i > first && s->id == x->tags[i - 1].snapshot.id) {
       continue; /* another name of one state */
     }
-    st = tn_kept_files(&x->kept, s, err);
+    st = tn_kept_files(&x->work.kept, s, err);
     if (st == TARN_OK) {
-      st = may_lack ? tn_kept_metas_left(&x->kept, s, err) : tn_kept_metas(&x->kept, s, err);
+      st = may_lack ? tn_kept_metas_left(&x->work.kept, s, err)
+                    : tn_kept_metas(&x->work.kept, s, err);
     }
     if (st != TARN_OK) {
       return tn_error_context(err, st, "nothing expires: what tag '%s' needs is not known",
@@ -214,7 +202,7 @@ static tarn_status keep_tags(expiry *x, int64_t from, bool may_lack, tarn_error 
 static tarn_status check_tags(expiry *x, bool *is_same, tarn_error *err) {
   tn_tag *now;
   int32_t n;
-  TN_TRY(tn_tags_load(x->table, x->root, &x->arena, &now, &n, err));
+  TN_TRY(tn_tags_load(x->work.table, x->root, &x->work.arena, &now, &n, err));
   *is_same = true;
   for (int32_t i = 0, k = 0; i < n && *is_same; i++) {
     while (k < x->n_tags && (x->tags[k].snapshot.id < now[i].snapshot.id ||
@@ -231,35 +219,35 @@ static tarn_status check_tags(expiry *x, bool *is_same, tarn_error *err) {
 /* ------------------------------------------------------------------ snapshots */
 
 static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
-  bool has_changelog = x->table->facts.changelog_producer != TN_CHANGELOG_NONE;
+  bool has_changelog = x->work.table->facts.changelog_producer != TN_CHANGELOG_NONE;
   bool delta_is_changelog = x->keeps_changelogs && !has_changelog;
   const tn_meta_sweep which = {
       .states = !delta_is_changelog, .changelog = !x->keeps_changelogs, .others = true};
   TN_TRY(keep_tags(x, x->begin + 1, false, err));
-  TN_TRY(tn_kept_others(&x->kept, x->root, err));
+  TN_TRY(tn_kept_others(&x->work.kept, x->root, err));
   if (!x->keeps_changelogs) { /* left from times when they were kept */
-    TN_TRY(tn_kept_changelogs(&x->kept, x->root, err));
+    TN_TRY(tn_kept_changelogs(&x->work.kept, x->root, err));
   }
-  TN_TRY(tn_kept_metas(&x->kept, &x->end_snapshot, err));
+  TN_TRY(tn_kept_metas(&x->work.kept, &x->end_snapshot, err));
   for (int32_t i = 1; i <= x->n_going; i++) {
     const tn_snapshot *s = i < x->n_going ? &x->going[i] : &x->end_snapshot;
     TN_TRY(tn_cancel_check(x->request->cancel, err));
-    TN_TRY(tn_sweep_deleted(&x->files, &x->kept, s, delta_is_changelog, err));
+    TN_TRY(tn_sweep_deleted(&x->work.files, &x->work.kept, s, delta_is_changelog, err));
   }
   for (int32_t i = 0; i < x->n_going && !x->keeps_changelogs; i++) {
     if (x->going[i].changelog_manifest_list != NULL) {
-      TN_TRY(tn_sweep_changelog(&x->files, &x->kept, &x->going[i], err));
+      TN_TRY(tn_sweep_changelog(&x->work.files, &x->work.kept, &x->going[i], err));
     }
   }
   for (int32_t i = 0; i < x->n_going; i++) {
-    TN_TRY(tn_sweep_metas(&x->metas, &x->kept, &x->going[i], which, err));
+    TN_TRY(tn_sweep_metas(&x->work.metas, &x->work.kept, &x->going[i], which, err));
   }
   return TARN_OK;
 }
 
 static tarn_status numbered_path(expiry *x, const char *folder, int64_t id, const char **out,
                                  tarn_error *err) {
-  *out = tn_arena_printf(&x->arena, "%s/%s/%s-%lld", x->root, folder, folder, (long long)id);
+  *out = tn_arena_printf(&x->work.arena, "%s/%s/%s-%lld", x->root, folder, folder, (long long)id);
   return *out != NULL ? TARN_OK : tn_oom(err);
 }
 
@@ -270,16 +258,16 @@ static tarn_status store_changelog(expiry *x, int64_t id, tarn_error *err) {
   tn_buf bytes;
   TN_TRY(numbered_path(x, "snapshot", id, &from, err));
   TN_TRY(numbered_path(x, "changelog", id, &to, err));
-  tn_buf_init(&bytes, &x->table->env->mem, SNAPSHOT_LIMIT);
-  st = tn_storage_read_all(x->table->storage, from, &bytes, err);
+  tn_buf_init(&bytes, &x->work.table->env->mem, SNAPSHOT_LIMIT);
+  st = tn_storage_read_all(x->work.table->storage, from, &bytes, err);
   if (st == TARN_E_NOT_FOUND) { /* somebody else does the same */
     tn_error_reset(err);
     st = TARN_OK;
     goto done;
   }
   TN_TRY_TO(done, st);
-  TN_TRY_TO(done, tn_storage_replace(x->table->storage, to, tn_buf_slice(&bytes), true, err));
-  TN_TRY_TO(done, tn_hint_write(x->table->storage, x->root, "changelog", "LATEST", id, err));
+  TN_TRY_TO(done, tn_storage_replace(x->work.table->storage, to, tn_buf_slice(&bytes), true, err));
+  TN_TRY_TO(done, tn_hint_write(x->work.table->storage, x->root, "changelog", "LATEST", id, err));
 done:
   tn_buf_reset(&bytes);
   return st;
@@ -292,42 +280,43 @@ static tarn_status remove_snapshots(expiry *x, tarn_error *err) {
       TN_TRY(store_changelog(x, x->going[i].id, err));
     }
     TN_TRY(numbered_path(x, "snapshot", x->going[i].id, &path, err));
-    TN_TRY(tn_storage_remove(x->table->storage, path, err));
+    TN_TRY(tn_storage_remove(x->work.table->storage, path, err));
   }
   return TARN_OK;
 }
 
 static tarn_status carry_out(expiry *x, tarn_error *err) {
-  TN_TRY(tn_sweep_run(&x->files, x->request->cancel, err));
+  TN_TRY(tn_sweep_run(&x->work.files, x->request->cancel, err));
   if (x->cleans_folders) {
-    TN_TRY(tn_sweep_folders(&x->files, err));
+    TN_TRY(tn_sweep_folders(&x->work.files, err));
   }
-  return tn_sweep_run(&x->metas, x->request->cancel, err);
+  return tn_sweep_run(&x->work.metas, x->request->cancel, err);
 }
 
 /* EARLIEST is missing: whoever reads next shall not have to list. */
 static tarn_status ensure_hint(expiry *x, tarn_error *err) {
-  const char *path = tn_path_join(&x->arena, x->root, "snapshot", "EARLIEST", NULL);
+  const char *path = tn_path_join(&x->work.arena, x->root, "snapshot", "EARLIEST", NULL);
   tn_file_info info;
   tarn_status st;
   if (path == NULL) {
     return tn_oom(err);
   }
-  st = tn_storage_info(x->table->storage, path, &info, err);
+  st = tn_storage_info(x->work.table->storage, path, &info, err);
   if (st == TARN_E_NOT_FOUND) {
     tn_error_reset(err);
-    st = tn_hint_write(x->table->storage, x->root, "snapshot", "EARLIEST", x->begin, err);
+    st = tn_hint_write(x->work.table->storage, x->root, "snapshot", "EARLIEST", x->begin, err);
   }
   return st;
 }
 
 static tarn_status find_snapshots(expiry *x, bool *has_range, tarn_error *err) {
-  tn_table *t = x->table;
+  tn_table *t = x->work.table;
   int64_t *ids, latest, first, end;
   int32_t n_ids;
   *has_range = false;
   TN_TRY(tn_snapshot_latest_id(t->env, t->storage, x->root, &latest, err));
-  TN_TRY(tn_snapshot_ids(t->env, t->storage, x->root, "snapshot", &x->arena, &ids, &n_ids, err));
+  TN_TRY(
+      tn_snapshot_ids(t->env, t->storage, x->root, "snapshot", &x->work.arena, &ids, &n_ids, err));
   if (latest == 0 || n_ids == 0) {
     return TARN_OK;
   }
@@ -351,7 +340,7 @@ static tarn_status find_snapshots(expiry *x, bool *has_range, tarn_error *err) {
 }
 
 static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *err) {
-  tn_table *t = x->table;
+  tn_table *t = x->work.table;
   bool has_range, is_same = false;
   TN_TRY(load_settings(x, err));
   TN_TRY(find_snapshots(x, &has_range, err));
@@ -374,7 +363,7 @@ static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *e
   TN_TRY(remove_snapshots(x, err));
   tn_log(t->env, TARN_LOG_INFO, "event=snapshots_expired table=%s from=%lld to=%lld files=%zu",
          t->full_name, (long long)x->going[0].id, (long long)x->end - 1,
-         x->files.paths.count + x->metas.paths.count);
+         x->work.files.paths.count + x->work.metas.paths.count);
   return TARN_OK;
 }
 
@@ -387,7 +376,7 @@ tarn_status tn_expire_snapshots(tn_table *table, const tn_expire_request *reques
     tn_error_reset(err);
     expiry_init(&x, table, request);
     st = expire_snapshots(&x, &n, err);
-    expiry_reset(&x);
+    tn_clearing_reset(&x.work);
   }
   if (n_expired != NULL) {
     *n_expired = st == TARN_OK ? n : 0;
@@ -398,12 +387,13 @@ tarn_status tn_expire_snapshots(tn_table *table, const tn_expire_request *reques
 /* ------------------------------------------------------------------ changelogs */
 
 static tarn_status find_changelogs(expiry *x, bool *has_range, tarn_error *err) {
-  tn_table *t = x->table;
+  tn_table *t = x->work.table;
   int64_t *ids, latest, first, end;
   int32_t n_ids;
   *has_range = false;
   TN_TRY(tn_snapshot_latest_id(t->env, t->storage, x->root, &latest, err));
-  TN_TRY(tn_snapshot_ids(t->env, t->storage, x->root, "changelog", &x->arena, &ids, &n_ids, err));
+  TN_TRY(
+      tn_snapshot_ids(t->env, t->storage, x->root, "changelog", &x->work.arena, &ids, &n_ids, err));
   if (latest == 0 || n_ids == 0) {
     return TARN_OK;
   }
@@ -425,16 +415,16 @@ static tarn_status find_changelogs(expiry *x, bool *has_range, tarn_error *err) 
 }
 
 static tarn_status keep_for_changelogs(expiry *x, tarn_error *err) {
-  tn_table *t = x->table;
+  tn_table *t = x->work.table;
   tn_snapshot earliest;
   int64_t id;
   bool found;
   TN_TRY(keep_tags(x, x->begin, true, err));
-  TN_TRY(tn_kept_others(&x->kept, x->root, err));
-  TN_TRY(tn_kept_metas_left(&x->kept, &x->end_snapshot, err));
+  TN_TRY(tn_kept_others(&x->work.kept, x->root, err));
+  TN_TRY(tn_kept_metas_left(&x->work.kept, &x->end_snapshot, err));
   TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, x->root, &id, err));
   TN_TRY(read_numbered(x, false, id, &earliest, &found, err));
-  return found ? tn_kept_metas_left(&x->kept, &earliest, err)
+  return found ? tn_kept_metas_left(&x->work.kept, &earliest, err)
                : tn_fail(err, TARN_E_NOT_FOUND,
                          "no changelog expires: the earliest snapshot %lld of table %s is gone",
                          (long long)id, t->full_name);
@@ -445,11 +435,11 @@ static tarn_status expire_changelog(expiry *x, const tn_snapshot *s, tarn_error 
   bool has_list = s->changelog_manifest_list != NULL;
   const tn_meta_sweep which = {.states = !has_list, .changelog = has_list};
   const char *path;
-  TN_TRY(has_list ? tn_sweep_changelog(&x->files, &x->kept, s, err)
-                  : tn_sweep_deleted(&x->files, &x->kept, s, false, err));
-  TN_TRY(tn_sweep_metas(&x->metas, &x->kept, s, which, err));
+  TN_TRY(has_list ? tn_sweep_changelog(&x->work.files, &x->work.kept, s, err)
+                  : tn_sweep_deleted(&x->work.files, &x->work.kept, s, false, err));
+  TN_TRY(tn_sweep_metas(&x->work.metas, &x->work.kept, s, which, err));
   TN_TRY(numbered_path(x, "changelog", s->id, &path, err));
-  return tn_sweep_path(&x->metas, path, err);
+  return tn_sweep_path(&x->work.metas, path, err);
 }
 
 static tarn_status expire_changelogs(expiry *x, int64_t *n_expired, tarn_error *err) {
@@ -469,7 +459,7 @@ static tarn_status expire_changelogs(expiry *x, int64_t *n_expired, tarn_error *
   for (int32_t i = 0; i < x->n_going; i++) {
     TN_TRY(expire_changelog(x, &x->going[i], err));
   }
-  TN_TRY(tn_hint_write(x->table->storage, x->root, "changelog", "EARLIEST", x->end, err));
+  TN_TRY(tn_hint_write(x->work.table->storage, x->root, "changelog", "EARLIEST", x->end, err));
   return carry_out(x, err);
 }
 
@@ -483,6 +473,6 @@ tarn_status tn_expire_changelogs(tn_table *table, const tn_expire_request *reque
   if (n_expired != NULL) {
     *n_expired = st == TARN_OK ? n : 0;
   }
-  expiry_reset(&x);
+  tn_clearing_reset(&x.work);
   return st;
 }

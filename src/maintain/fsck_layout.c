@@ -6,6 +6,7 @@
 #include "datafile/data_reader.h"
 #include "datafile/index_place.h"
 #include "maintain/fsck_parts.h"
+#include "maintain/kept.h"
 #include "merge/key.h"
 #include "plan/entries.h"
 
@@ -181,17 +182,6 @@ typedef struct index_walk {
   tn_buf key;
 } index_walk;
 
-static tarn_status name_key(index_walk *w, tn_slice partition, int32_t bucket, tn_slice name,
-                            tarn_error *err) {
-  uint8_t head[8];
-  tn_store_le32(head, (uint32_t)bucket);
-  tn_store_le32(head + 4, (uint32_t)partition.len);
-  w->key.len = 0;
-  TN_TRY(tn_buf_append(&w->key, head, sizeof(head), err));
-  TN_TRY(tn_buf_append(&w->key, partition.data, partition.len, err));
-  return tn_buf_append(&w->key, name.data, name.len, err);
-}
-
 static tarn_status collect_live(index_walk *w, tarn_error *err) {
   for (size_t i = 0; i < w->state->files.count && !w->has_live; i++) {
     const tn_fsck_file *file = w->state->files.entries[i].value.ptr;
@@ -200,7 +190,7 @@ static tarn_status collect_live(index_walk *w, tarn_error *err) {
     if (file->count != 1) {
       continue;
     }
-    TN_TRY(name_key(w, file->partition, file->bucket, file->file.file_name, err));
+    TN_TRY(tn_bucket_key(&w->key, file->partition, file->bucket, file->file.file_name, err));
     if (!tn_arena_slice(&w->arena, tn_buf_slice(&w->key), &key)) {
       return tn_oom(err);
     }
@@ -219,7 +209,7 @@ static tarn_status check_vectors(index_walk *w, const tn_index_entry *e, const c
   }
   TN_TRY(collect_live(w, err));
   for (int64_t i = 0; i < e->dv_ranges.count; i++) {
-    TN_TRY(name_key(w, e->partition, e->bucket, ranges[i].data_file, err));
+    TN_TRY(tn_bucket_key(&w->key, e->partition, e->bucket, ranges[i].data_file, err));
     if (tn_map_find(&w->live, tn_buf_slice(&w->key)) == NULL) {
       TN_TRY(tn_fsck_fault(w->f, "chain", path, err,
                            "%s: it has a deletion vector of %.*s, which is no live file",

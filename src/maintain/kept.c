@@ -90,16 +90,15 @@ void tn_kept_reset(tn_kept *kept) {
   tn_arena_reset(&kept->arena);
 }
 
-/* Bucket, length of the partition, partition, name. */
-static tarn_status make_key(tn_kept *kept, tn_slice partition, int32_t bucket, tn_slice name,
-                            tarn_error *err) {
+tarn_status tn_bucket_key(tn_buf *out, tn_slice partition, int32_t bucket, tn_slice name,
+                          tarn_error *err) {
   uint8_t head[8];
   tn_store_le32(head, (uint32_t)bucket);
   tn_store_le32(head + 4, (uint32_t)partition.len);
-  kept->key.len = 0;
-  TN_TRY(tn_buf_append(&kept->key, head, sizeof(head), err));
-  TN_TRY(tn_buf_append(&kept->key, partition.data, partition.len, err));
-  return tn_buf_append(&kept->key, name.data, name.len, err);
+  out->len = 0;
+  TN_TRY(tn_buf_append(out, head, sizeof(head), err));
+  TN_TRY(tn_buf_append(out, partition.data, partition.len, err));
+  return tn_buf_append(out, name.data, name.len, err);
 }
 
 static tarn_status put_key(tn_kept *kept, tn_map *map, tn_slice key, tn_map_entry **entry,
@@ -125,14 +124,14 @@ static tarn_status keep_name(tn_kept *kept, const char *name, tarn_error *err) {
 
 static tarn_status entry_of(tn_kept *kept, const tn_manifest_entry *record, tn_map_entry **entry,
                             tarn_error *err) {
-  TN_TRY(make_key(kept, record->partition, record->bucket, record->file.file_name, err));
+  TN_TRY(tn_bucket_key(&kept->key, record->partition, record->bucket, record->file.file_name, err));
   return put_key(kept, &kept->files, tn_buf_slice(&kept->key), entry, err);
 }
 
 tarn_status tn_kept_has_file(tn_kept *kept, tn_slice partition, int32_t bucket, tn_slice name,
                              bool *out, tarn_error *err) {
   const tn_map_entry *entry;
-  TN_TRY(make_key(kept, partition, bucket, name, err));
+  TN_TRY(tn_bucket_key(&kept->key, partition, bucket, name, err));
   entry = tn_map_find(&kept->files, tn_buf_slice(&kept->key));
   *out = entry != NULL && (entry->value.num & IS_KEPT) != 0;
   return TARN_OK;

@@ -33,6 +33,11 @@ TN_CHECKED tarn_status tn_list_read(tn_table *table, const char *name, int64_t s
 TN_CHECKED tarn_status tn_listed_read(tn_table *table, const tn_listed *manifest,
                                       tn_manifest_entry_sink sink, void *ctx, tarn_error *err);
 
+/* What tells the files of a table apart: bucket, length of the partition, partition, name. out is
+ * emptied first. */
+TN_CHECKED tarn_status tn_bucket_key(tn_buf *out, tn_slice partition, int32_t bucket, tn_slice name,
+                                     tarn_error *err);
+
 typedef struct tn_kept {
   tn_table *table;
   tn_arena arena;

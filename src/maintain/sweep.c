@@ -9,6 +9,7 @@
 #include "plan/entries.h"
 
 #define ARENA_LIMIT ((size_t)32 << 30)
+#define CLEARING_BYTES ((size_t)1 << 30)
 #define PATH_LIMIT ((size_t)1 << 20)
 #define CANCEL_EVERY 256
 
@@ -426,4 +427,21 @@ tarn_status tn_sweep_folders(tn_sweep *sweep, tarn_error *err) {
     }
   }
   return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ what deleting takes */
+
+void tn_clearing_init(tn_clearing *c, tn_table *table) {
+  c->table = table;
+  tn_arena_init(&c->arena, &table->env->mem, CLEARING_BYTES);
+  tn_kept_init(&c->kept, table);
+  tn_sweep_init(&c->files, table);
+  tn_sweep_init(&c->metas, table);
+}
+
+void tn_clearing_reset(tn_clearing *c) {
+  tn_sweep_reset(&c->metas);
+  tn_sweep_reset(&c->files);
+  tn_kept_reset(&c->kept);
+  tn_arena_reset(&c->arena);
 }

@@ -64,4 +64,15 @@ TN_CHECKED tarn_status tn_sweep_run(tn_sweep *sweep, const tarn_cancel *cancel, 
 /* Remove the folders of buckets and partitions that are empty now. */
 TN_CHECKED tarn_status tn_sweep_folders(tn_sweep *sweep, tarn_error *err);
 
+/* What deleting something that names files takes: who else names them, and those that go. */
+typedef struct tn_clearing {
+  tn_table *table; /* borrowed */
+  tn_arena arena;
+  tn_kept kept;
+  tn_sweep files, metas;
+} tn_clearing;
+
+void tn_clearing_init(tn_clearing *clearing, tn_table *table);
+void tn_clearing_reset(tn_clearing *clearing);
+
 #endif

@@ -239,45 +239,27 @@ tarn_status tn_tag_create(tn_table *table, const char *name, int64_t snapshot_id
 /* ------------------------------------------------------------------ deleting */
 
 typedef struct deletion {
-  tn_table *table;
-  tn_arena arena;
-  tn_kept kept;
-  tn_sweep files, metas;
+  tn_clearing work;
   const char *path, *hidden, *success;
   bool has_files; /* that may go with the tag */
 } deletion;
 
-static void deletion_init(deletion *d, tn_table *table) {
-  *d = (deletion){.table = table};
-  tn_arena_init(&d->arena, &table->env->mem, ARENA_LIMIT);
-  tn_kept_init(&d->kept, table);
-  tn_sweep_init(&d->files, table);
-  tn_sweep_init(&d->metas, table);
-}
-
-static void deletion_reset(deletion *d) {
-  tn_sweep_reset(&d->metas);
-  tn_sweep_reset(&d->files);
-  tn_kept_reset(&d->kept);
-  tn_arena_reset(&d->arena);
-}
-
 static tarn_status keep_state(deletion *d, const tn_snapshot *s, tarn_error *err) {
-  TN_TRY(tn_kept_files(&d->kept, s, err));
-  return tn_kept_metas(&d->kept, s, err);
+  TN_TRY(tn_kept_files(&d->work.kept, s, err));
+  return tn_kept_metas(&d->work.kept, s, err);
 }
 
 /* A file is live in a run of ids: what neither of the neighbours has, nobody has. */
 static tarn_status keep_neighbours(deletion *d, const char *name, const tn_snapshot *s, bool *alone,
                                    tarn_error *err) {
-  tn_table *t = d->table;
+  tn_table *t = d->work.table;
   const tn_snapshot *left = NULL, *right = NULL;
   tn_snapshot earliest;
   tarn_status st;
   tn_tag *tags;
   int32_t n;
   int64_t id;
-  TN_TRY(tn_tags_load(t, t->branch_path, &d->arena, &tags, &n, err));
+  TN_TRY(tn_tags_load(t, t->branch_path, &d->work.arena, &tags, &n, err));
   for (int32_t i = 0; i < n; i++) {
     if (strcmp(tags[i].name, name) == 0) {
       continue;
@@ -299,7 +281,8 @@ static tarn_status keep_neighbours(deletion *d, const char *name, const tn_snaps
   TN_TRY(st);
   TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &id, err));
   if (id != 0) {
-    TN_TRY(tn_snapshot_read(t->env, t->storage, t->branch_path, id, &d->arena, &earliest, err));
+    TN_TRY(
+        tn_snapshot_read(t->env, t->storage, t->branch_path, id, &d->work.arena, &earliest, err));
     TN_TRY(keep_state(d, &earliest, err));
   }
   return TARN_OK;
@@ -309,9 +292,9 @@ static tarn_status keep_neighbours(deletion *d, const char *name, const tn_snaps
 static tarn_status plan_deletion(deletion *d, const char *name, const tn_snapshot *s,
                                  tarn_error *err) {
   static const tn_meta_sweep which = {.states = true, .changelog = false, .others = true};
-  tn_table *t = d->table;
-  const char *path =
-      tn_arena_printf(&d->arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)s->id);
+  tn_table *t = d->work.table;
+  const char *path = tn_arena_printf(&d->work.arena, "%s/snapshot/snapshot-%lld", t->branch_path,
+                                     (long long)s->id);
   tn_file_info info;
   bool alone = true;
   tarn_status st = path != NULL ? tn_storage_info(t->storage, path, &info, err) : tn_oom(err);
@@ -323,40 +306,40 @@ static tarn_status plan_deletion(deletion *d, const char *name, const tn_snapsho
   if (!alone) {
     return TARN_OK;
   }
-  TN_TRY(tn_kept_changelogs(&d->kept, t->branch_path, err));
-  TN_TRY(tn_kept_others(&d->kept, t->branch_path, err));
-  TN_TRY(tn_sweep_state(&d->files, &d->kept, s, err));
-  TN_TRY(tn_sweep_metas(&d->metas, &d->kept, s, which, err));
+  TN_TRY(tn_kept_changelogs(&d->work.kept, t->branch_path, err));
+  TN_TRY(tn_kept_others(&d->work.kept, t->branch_path, err));
+  TN_TRY(tn_sweep_state(&d->work.files, &d->work.kept, s, err));
+  TN_TRY(tn_sweep_metas(&d->work.metas, &d->work.kept, s, which, err));
   d->has_files = true;
   return TARN_OK;
 }
 
 static tarn_status remove_files(deletion *d, tarn_error *err) {
   bool cleans_folders;
-  TN_TRY(tn_options_bool(&d->table->options, "snapshot.clean-empty-directories", &cleans_folders,
-                         err));
-  TN_TRY(tn_sweep_run(&d->files, NULL, err));
+  TN_TRY(tn_options_bool(&d->work.table->options, "snapshot.clean-empty-directories",
+                         &cleans_folders, err));
+  TN_TRY(tn_sweep_run(&d->work.files, NULL, err));
   if (cleans_folders) {
-    TN_TRY(tn_sweep_folders(&d->files, err));
+    TN_TRY(tn_sweep_folders(&d->work.files, err));
   }
-  TN_TRY(tn_sweep_run(&d->metas, NULL, err));
-  return tn_storage_remove(d->table->storage, d->hidden, err);
+  TN_TRY(tn_sweep_run(&d->work.metas, NULL, err));
+  return tn_storage_remove(d->work.table->storage, d->hidden, err);
 }
 
 static tarn_status deletion_paths(deletion *d, const char *name, tarn_error *err) {
-  TN_TRY(tag_path(d->table, &d->arena, name, &d->path, err));
-  TN_TRY(success_path(d->table, &d->arena, name, &d->success, err));
-  d->hidden = tn_arena_printf(&d->arena, "%s/tag/" HIDDEN_PREFIX "%s" HIDDEN_SUFFIX,
-                              d->table->branch_path, name);
+  TN_TRY(tag_path(d->work.table, &d->work.arena, name, &d->path, err));
+  TN_TRY(success_path(d->work.table, &d->work.arena, name, &d->success, err));
+  d->hidden = tn_arena_printf(&d->work.arena, "%s/tag/" HIDDEN_PREFIX "%s" HIDDEN_SUFFIX,
+                              d->work.table->branch_path, name);
   return d->hidden != NULL ? TARN_OK : tn_oom(err);
 }
 
 /* The tag vanishes by one step: a rename where files go with it. */
 static tarn_status delete_tag(deletion *d, const char *name, tarn_error *err) {
-  tn_table *t = d->table;
+  tn_table *t = d->work.table;
   tn_snapshot s;
   TN_TRY(deletion_paths(d, name, err));
-  TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, name, &d->arena, &s, err));
+  TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, name, &d->work.arena, &s, err));
   TN_TRY(plan_deletion(d, name, &s, err));
   if (d->has_files) {
     TN_TRY(tn_storage_remove(t->storage, d->hidden, err));
@@ -372,7 +355,7 @@ static tarn_status delete_tag(deletion *d, const char *name, tarn_error *err) {
 
 /* Complete a deletion whose tag has its hidden name already. */
 static tarn_status finish_deletion(deletion *d, const char *name, tarn_error *err) {
-  tn_table *t = d->table;
+  tn_table *t = d->work.table;
   tn_snapshot s;
   tarn_status st;
   tn_buf json;
@@ -380,7 +363,7 @@ static tarn_status finish_deletion(deletion *d, const char *name, tarn_error *er
   tn_buf_init(&json, &t->env->mem, TAG_LIMIT);
   st = tn_storage_read_all(t->storage, d->hidden, &json, err);
   if (st == TARN_OK) {
-    st = tn_snapshot_decode(&t->env->mem, &d->arena, tn_buf_slice(&json), d->hidden, &s, err);
+    st = tn_snapshot_decode(&t->env->mem, &d->work.arena, tn_buf_slice(&json), d->hidden, &s, err);
   }
   tn_buf_reset(&json);
   if (st == TARN_E_NOT_FOUND) { /* somebody else has done it */
@@ -414,9 +397,10 @@ tarn_status tn_tags_finish(tn_table *table, tarn_error *err) {
     }
     names[i] = tn_arena_strndup(&arena, names[i], len - n_suffix);
     TN_TRY_TO(done, names[i] != NULL ? TARN_OK : tn_oom(err));
-    deletion_init(&d, table);
+    memset(&d, 0, sizeof(d));
+    tn_clearing_init(&d.work, table);
     st = finish_deletion(&d, names[i], err);
-    deletion_reset(&d);
+    tn_clearing_reset(&d.work);
     TN_TRY_TO(done, st);
   }
 done:
@@ -427,9 +411,10 @@ done:
 static tarn_status delete_one(tn_table *table, const char *name, tarn_error *err) {
   deletion d;
   tarn_status st;
-  deletion_init(&d, table);
+  memset(&d, 0, sizeof(d));
+  tn_clearing_init(&d.work, table);
   st = delete_tag(&d, name, err);
-  deletion_reset(&d);
+  tn_clearing_reset(&d.work);
   return st;
 }
 
