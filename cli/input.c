@@ -178,12 +178,32 @@ static tarn_status find_line(cli_input *in, int64_t wake_ms, size_t *n, bool *ha
   }
 }
 
+/* What the first n bytes of the text turned out to be. */
+typedef enum text_outcome { TEXT_ROW, TEXT_NOTHING, TEXT_FAULT } text_outcome;
+
+/* The row is noted, or what there is of it cut off behind `rows_before` rows and the fault told;
+ * the bytes are taken. */
+static tarn_status end_text(cli_input *in, text_outcome outcome, const cli_row_fault *fault,
+                            int64_t rows_before, size_t n, size_t *n_bytes, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  if (outcome == TEXT_ROW) {
+    st = note_row(in, n, err);
+  } else if (outcome == TEXT_FAULT) {
+    cli_columns_cut(in->columns, rows_before);
+    st = refuse_record(in, fault, n, err);
+  }
+  *n_bytes += n;
+  cli_source_consume(&in->source, n);
+  return st;
+}
+
 static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size_t *n_bytes,
                              tarn_error *err) {
   cli_row_fault fault;
   const char *text;
   size_t n = 0, length;
   int64_t before = cli_columns_rows(in->columns);
+  text_outcome outcome = TEXT_NOTHING;
   tarn_status st = find_line(in, wake_ms, &n, has_one, err);
   if (st != TARN_OK || !*has_one) {
     return st;
@@ -191,16 +211,9 @@ static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size
   text = cli_source_text(&in->source);
   length = n - (text[n - 1] == '\n');
   if (strspn(text, " \t\r") < length) { /* ends at the line break at last */
-    if (cli_json_row(in->columns, text, length, &in->scratch, &fault)) {
-      st = note_row(in, n, err);
-    } else {
-      cli_columns_cut(in->columns, before);
-      st = refuse_record(in, &fault, n, err);
-    }
+    outcome = cli_json_row(in->columns, text, length, &in->scratch, &fault) ? TEXT_ROW : TEXT_FAULT;
   }
-  *n_bytes += n;
-  cli_source_consume(&in->source, n);
-  return st;
+  return end_text(in, outcome, &fault, before, n, n_bytes, err);
 }
 
 /* ------------------------------------------------------------------ CSV */
@@ -238,23 +251,19 @@ static tarn_status next_record(cli_input *in, int64_t wake_ms, bool *has_one, si
   size_t n = 0;
   int64_t before = cli_columns_rows(in->columns);
   cli_csv_found found = CLI_CSV_RECORD;
+  text_outcome outcome;
   tarn_status st = find_record(in, wake_ms, &n, &found, has_one, &fault, err);
   if (st != TARN_OK || !*has_one) {
     return st;
   }
   if (found == CLI_CSV_FAULT) {
-    st = refuse_record(in, &fault, n, err);
+    outcome = TEXT_FAULT;
   } else if (cli_csv_is_blank(&in->csv) && in->csv.n_targets != 1) {
-    st = TARN_OK; /* an empty line */
-  } else if (cli_csv_row(&in->csv, cli_source_text(&in->source), &fault)) {
-    st = note_row(in, n, err);
+    outcome = TEXT_NOTHING; /* an empty line */
   } else {
-    cli_columns_cut(in->columns, before);
-    st = refuse_record(in, &fault, n, err);
+    outcome = cli_csv_row(&in->csv, cli_source_text(&in->source), &fault) ? TEXT_ROW : TEXT_FAULT;
   }
-  *n_bytes += n;
-  cli_source_consume(&in->source, n);
-  return st;
+  return end_text(in, outcome, &fault, before, n, n_bytes, err);
 }
 
 /* The header, which is told again at the top of a dead-letter file. */
