@@ -13,6 +13,18 @@ struct tarn_catalog {
   tn_catalog *catalog; /* owned */
 };
 
+/* A call that names a table: the name taken apart, and memory for the time of the call. */
+typedef struct tn_api_name {
+  tn_arena scratch;
+  tn_table_name parts; /* lies in the scratch */
+} tn_api_name;
+
+/* The start of such a call: resets err, checks the environment. n: tn_api_name_end(), on failure
+ * too. */
+TN_CHECKED tarn_status tn_api_name_begin(tarn_env *env, const char *name, tn_api_name *n,
+                                         tarn_error *err);
+void tn_api_name_end(tn_api_name *n);
+
 struct tarn_table {
   _Atomic int32_t refs; /* scans keep their table */
   tarn_env *env;

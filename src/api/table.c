@@ -90,21 +90,29 @@ done:
   return st;
 }
 
+tarn_status tn_api_name_begin(tarn_env *env, const char *name, tn_api_name *n, tarn_error *err) {
+  tn_error_reset(err);
+  memset(n, 0, sizeof(*n));
+  tn_arena_init(&n->scratch, &env->mem, TN_API_TEXT_LIMIT);
+  TN_TRY(tn_env_check(env, err));
+  return tn_table_name_parse(&n->scratch, name, &n->parts, err);
+}
+
+void tn_api_name_end(tn_api_name *n) {
+  tn_arena_reset(&n->scratch);
+}
+
 tarn_status tarn_table_open(tarn_env *env, tarn_catalog *catalog, const char *name,
                             const tarn_option *options, size_t n_options, tarn_table **out,
                             tarn_error *err) {
-  tn_table_name parts;
   tn_option *dynamic = NULL;
   tarn_table *table = NULL;
-  tn_arena scratch;
   tarn_status st;
-  tn_error_reset(err);
+  tn_api_name n;
   *out = NULL;
-  TN_TRY(tn_env_check(env, err));
-  tn_arena_init(&scratch, &env->mem, TN_API_TEXT_LIMIT);
-  TN_TRY_TO(done, tn_table_name_parse(&scratch, name, &parts, err));
+  TN_TRY_TO(done, tn_api_name_begin(env, name, &n, err));
   table = tn_calloc(&env->mem, 1, sizeof(*table));
-  dynamic = tn_arena_calloc(&scratch, n_options, sizeof(*dynamic));
+  dynamic = tn_arena_calloc(&n.scratch, n_options, sizeof(*dynamic));
   if (table == NULL || dynamic == NULL) {
     st = tn_oom(err);
     goto done;
@@ -115,13 +123,13 @@ tarn_status tarn_table_open(tarn_env *env, tarn_catalog *catalog, const char *na
     dynamic[i].key = options[i].key;
     dynamic[i].value = options[i].value;
   }
-  TN_TRY_TO(done, open_parts(table, catalog != NULL ? catalog->catalog : NULL, &parts, dynamic,
+  TN_TRY_TO(done, open_parts(table, catalog != NULL ? catalog->catalog : NULL, &n.parts, dynamic,
                              (int32_t)n_options, err));
   *out = table;
   table = NULL;
 done:
   tn_api_table_release(table);
-  tn_arena_reset(&scratch);
+  tn_api_name_end(&n);
   return st;
 }
 

@@ -156,17 +156,20 @@ static void remove_aside(tarn_env *env, tn_storage *storage, const char *aside, 
 
 /* ------------------------------------------------------------------ databases */
 
+/* The folder that a database of the name has, or would have. */
+static tarn_status find_database(const tn_catalog *catalog, const char *name, tn_arena *arena,
+                                 const char **path, bool *is_there, tarn_error *err) {
+  TN_TRY(check_not_system(name, err));
+  TN_TRY(check_database_name(name, err));
+  *path = database_path(catalog, name, arena);
+  return *path != NULL ? exists(catalog->storage, *path, is_there, err) : tn_oom(err);
+}
+
 static tarn_status create_database(tn_catalog *catalog, const char *name, tn_arena *arena,
                                    tarn_error *err) {
   const char *path;
   bool is_there;
-  TN_TRY(check_not_system(name, err));
-  TN_TRY(check_database_name(name, err));
-  path = database_path(catalog, name, arena);
-  if (path == NULL) {
-    return tn_oom(err);
-  }
-  TN_TRY(exists(catalog->storage, path, &is_there, err));
+  TN_TRY(find_database(catalog, name, arena, &path, &is_there, err));
   if (is_there) {
     return tn_fail(err, TARN_E_EXISTS, "Database %s already exists.", name);
   }
@@ -188,13 +191,7 @@ static tarn_status drop_database(tn_catalog *catalog, const char *name, bool cas
   const char *path, *aside, **tables;
   int32_t n_tables;
   bool is_there;
-  TN_TRY(check_not_system(name, err));
-  TN_TRY(check_database_name(name, err));
-  path = database_path(catalog, name, arena);
-  if (path == NULL) {
-    return tn_oom(err);
-  }
-  TN_TRY(exists(catalog->storage, path, &is_there, err));
+  TN_TRY(find_database(catalog, name, arena, &path, &is_there, err));
   if (!is_there) {
     return tn_place_no_database(catalog, name, arena, err);
   }
