@@ -1,0 +1,476 @@
+/* test_stream_scan.c - where streams start, what they follow, and how they find out that they
+ * cannot go on. */
+#include "stream/follow.h"
+#include "stream/kinds.h"
+#include "stream_maker.h"
+
+#define KEYED "0 k INT NOT NULL|1 v STRING"
+
+static void step(stream_maker *m, tn_stream_scan *scan, tn_table *table, const char *wanted) {
+  assert_string_equal(sm_step(m, scan, table), wanted);
+}
+
+/* The steps of a new stream with these options, one after the other. */
+static void steps(stream_maker *m, const char *options, const char *const *wanted) {
+  tn_table *table = sm_table(m, options);
+  tn_stream_scan *scan = sm_scan(m, table);
+  for (; *wanted != NULL; wanted++) {
+    step(m, scan, table, *wanted);
+  }
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+}
+
+#define STEPS(m, options, ...) steps(m, options, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ------------------------------------------------------------------ starts */
+
+static void start__every_mode_finds_its_first_plan(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");      // at 1000
+  sm_commit(&m, "1|b;2|b");  // at 2000
+  sm_commit(&m, "-D 2|b");   // at 3000
+  STEPS(&m, "", "3: +I 1|b", "waiting");
+  STEPS(&m, "scan.mode=latest-full", "3: +I 1|b", "waiting");
+  STEPS(&m, "scan.mode=full", "3: +I 1|b", "waiting");
+  STEPS(&m, "scan.mode=compacted-full", "3: +I 1|b", "waiting");
+  STEPS(&m, "scan.mode=latest", "started 4", "waiting");
+  STEPS(&m, "scan.snapshot-id=2", "started 2", "2: +I 1|b;+I 2|b", "3: -D 2|b", "waiting");
+  STEPS(&m, "scan.mode=from-snapshot-full;scan.snapshot-id=2", "2: +I 1|b;+I 2|b", "3: -D 2|b");
+  STEPS(&m, "scan.snapshot-id=9", "started 9", "waiting");
+  STEPS(&m, "scan.timestamp-millis=2000", "started 2", "2: +I 1|b;+I 2|b");
+  STEPS(&m, "scan.timestamp-millis=2001", "started 3", "3: -D 2|b");
+  STEPS(&m, "scan.timestamp-millis=5", "started 1");
+  STEPS(&m, "scan.timestamp-millis=9000", "started 4", "waiting");
+  STEPS(&m, "scan.creation-time-millis=2000", "started 2");
+  sm_end(&m);
+}
+
+static void start__ids_that_expired_are_moved_up(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a");
+  sm_commit(&m, "3|a");
+  sm_expire(&m, 1, false);
+  STEPS(&m, "scan.snapshot-id=1", "started 2", "2: +I 2|a");
+  STEPS(&m, "scan.mode=from-snapshot-full;scan.snapshot-id=1", "2: +I 1|a;+I 2|a");
+  sm_end(&m);
+}
+
+static void start__waits_for_a_first_snapshot(void **state) {
+  static const char *const options[] = {"", "scan.mode=latest", "scan.snapshot-id=1",
+                                        "scan.timestamp-millis=0"};
+  for (size_t i = 0; i < TN_COUNT(options); i++) {
+    stream_maker m;
+    tn_table *table;
+    tn_stream_scan *scan;
+    (void)state;
+    sm_begin(&m, KEYED, "", "k", "bucket=1");
+    table = sm_table(&m, options[i]);
+    scan = sm_scan(&m, table);
+    step(&m, scan, table, "waiting");
+    sm_commit(&m, "1|a");
+    // All that came while the stream was there is read, whatever the mode.
+    if (i > 0) {
+      step(&m, scan, table, "started 1");
+    }
+    step(&m, scan, table, "1: +I 1|a");
+    tn_stream_scan_free(scan);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
+static void start__modes_of_batches_are_refused(void **state) {
+  static const struct {
+    const char *options, *message;
+  } cases[] = {
+      {"scan.tag-name=x", "INVALID db.t: Cannot scan from tag in streaming mode."},
+      {"scan.watermark=5", "INVALID db.t: Cannot scan from watermark in streaming mode."},
+      {"incremental-between=1,2", "INVALID db.t: Cannot read incremental in streaming mode."},
+      {"scan.mode=latest-delta",
+       "INVALID db.t: 'latest-delta' scan mode is only supported for batch sources."},
+  };
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    STEPS(&m, cases[i].options, cases[i].message);
+  }
+  sm_end(&m);
+}
+
+static void start__a_consumer_comes_before_the_mode(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a");
+  sm_commit(&m, "3|a");
+  tm_put(&m.w.tm, "consumer/consumer-c", "{\"nextSnapshot\": 2}");
+  STEPS(&m, "consumer-id=c;scan.mode=latest", "started 2", "2: +I 2|a", "3: +I 3|a", "waiting");
+  STEPS(&m, "consumer-id=c;consumer.ignore-progress=true;scan.mode=latest", "started 4");
+  STEPS(&m, "consumer-id=other;scan.mode=latest", "started 4");
+  sm_expire(&m, 1, false);
+  sm_expire(&m, 2, false);
+  STEPS(&m, "consumer-id=c", "started 3");
+  sm_end(&m);
+}
+
+/* ------------------------------------------------------------------ following */
+
+static void follow__compactions_and_overwrites_are_passed_over(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a;2|a");
+  sm_changelog(&m, "9|x");  // a COMPACT snapshot
+  sm_overwrite(&m, "3|c");
+  sm_commit(&m, "4|d");
+  STEPS(&m, "scan.snapshot-id=1", "started 1", "1: +I 1|a;+I 2|a", "4: +I 4|d", "waiting");
+  STEPS(&m, "scan.snapshot-id=1;streaming-read-overwrite=true", "started 1", "1: +I 1|a;+I 2|a",
+        "3: -D 1|a;-D 2|a;+I 3|c", "4: +I 4|d", "waiting");
+  sm_end(&m);
+}
+
+static void follow__overwrites_of_append_tables_are_their_new_rows(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "", "bucket=-1");
+  sm_commit(&m, "1|a");
+  sm_overwrite(&m, "2|b");
+  STEPS(&m, "scan.snapshot-id=1", "started 1", "1: +I 1|a", "waiting");
+  STEPS(&m, "scan.snapshot-id=1;streaming-read-append-overwrite=true", "started 1", "1: +I 1|a",
+        "2: +I 2|b", "waiting");
+  sm_end(&m);
+}
+
+static void follow__a_producer_gives_its_changelog_of_any_commit(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1;changelog-producer=input");
+  sm_commit(&m, "1|a;-D 2|b");
+  sm_changelog(&m, "-U 1|a;+U 1|b");
+  STEPS(&m, "scan.snapshot-id=1", "started 1", "1: +I 1|a;-D 2|b", "2: -U 1|a;+U 1|b", "waiting");
+  sm_end(&m);
+}
+
+static void follow__the_full_phase_leaves_out_what_comes_again(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1;changelog-producer=lookup;write-only=true");
+  sm_commit(&m, "1|a");
+  // Its only file is on level 0: no compaction has told its changelog yet.
+  STEPS(&m, "", "1: ", "waiting");
+  STEPS(&m, "changelog-producer=none", "1: +I 1|a", "waiting");
+  sm_end(&m);
+}
+
+static void follow__a_bounded_stream_ends_behind_its_watermark(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit_at(&m, "1|a", 10);
+  sm_commit_at(&m, "2|a", 20);
+  sm_commit_at(&m, "3|a", 30);
+  STEPS(&m, "scan.snapshot-id=1;scan.bounded.watermark=20", "started 1", "1: +I 1|a", "2: +I 2|a",
+        "ended", "ended");
+  STEPS(&m, "scan.bounded.watermark=20", "3: +I 1|a;+I 2|a;+I 3|a", "ended");
+  STEPS(&m, "scan.bounded.watermark=30", "3: +I 1|a;+I 2|a;+I 3|a", "waiting");
+  sm_end(&m);
+}
+
+static void follow__a_delay_lets_snapshots_age(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");  // at 1000
+  table = sm_table(&m, "scan.snapshot-id=1;streaming.read.snapshot.delay=5 s");
+  scan = sm_scan(&m, table);
+  step(&m, scan, table, "started 1");
+  m.now = 5999;
+  step(&m, scan, table, "waiting");
+  m.now = 6000;
+  step(&m, scan, table, "1: +I 1|a");
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+static void watermark__is_that_of_the_last_plan(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  int64_t mark;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit_at(&m, "2|a", 20);
+  table = sm_table(&m, "scan.snapshot-id=1");
+  scan = sm_scan(&m, table);
+  step(&m, scan, table, "started 1");
+  step(&m, scan, table, "1: +I 1|a");
+  assert_false(tn_stream_scan_watermark(scan, &mark));
+  step(&m, scan, table, "2: +I 2|a");
+  assert_true(tn_stream_scan_watermark(scan, &mark));
+  assert_int_equal(mark, 20);
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+static void restore__goes_on_there_or_reads_it_in_full(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  int64_t next;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a");
+  table = sm_table(&m, "");
+  scan = sm_scan(&m, table);
+  tn_stream_scan_restore(scan, true, 2, false);
+  step(&m, scan, table, "2: +I 2|a");
+  tn_stream_scan_restore(scan, true, 2, true);
+  step(&m, scan, table, "2: +I 1|a;+I 2|a");
+  assert_true(tn_stream_scan_position(scan, &next));
+  assert_int_equal(next, 3);
+  tn_stream_scan_restore(scan, false, 0, false);
+  assert_false(tn_stream_scan_position(scan, &next));
+  step(&m, scan, table, "2: +I 1|a;+I 2|a");
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+/* ------------------------------------------------------------------ out of reach */
+
+static void expect_reach(tn_stream_scan *scan, int64_t next, tarn_status status,
+                         const char *message) {
+  tarn_error err = {0};
+  tn_stream_scan_restore(scan, true, next, false);
+  assert_int_equal(tn_stream_scan_check(scan, &err), status);
+  if (status != TARN_OK) {
+    assert_contains(err.message, message);
+  }
+}
+
+static void range__each_way_out_has_its_message(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a");
+  sm_commit(&m, "3|a");
+  sm_expire(&m, 1, false);
+  table = sm_table(&m, "");
+  scan = sm_scan(&m, table);
+  expect_reach(scan, 2, TARN_OK, "");
+  expect_reach(scan, 4, TARN_OK, "");
+  expect_reach(scan, 1, TARN_E_EXPIRED,
+               "The snapshot with id 1 has expired. Earliest Snapshot ID: 2, Time: 2000; Latest "
+               "Snapshot ID: 3, Time: 3000. You can: 1. increase the snapshot or changelog "
+               "expiration time");
+  expect_reach(scan, 1, TARN_E_EXPIRED, "2. use consumer-id");
+  expect_reach(scan, 5, TARN_E_INVALID,
+               "The next expected snapshot is too big! Most possible cause might be the table had "
+               "been recreated.The next snapshot id is 5, while the latest snapshot id is 3");
+  sm_expire(&m, 2, false);
+  sm_expire(&m, 3, false);
+  expect_reach(scan, 1, TARN_OK, "");
+  expect_reach(scan, 2, TARN_E_INVALID, "while the latest snapshot id is null");
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+static void range__plans_look_at_every_16th_miss(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  table = sm_table(&m, "");
+  scan = sm_scan(&m, table);
+  tn_stream_scan_restore(scan, true, 7, false);
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 15; i++) {
+      step(&m, scan, table, "waiting");
+    }
+    assert_contains(sm_step(&m, scan, table), "INVALID db.t: The next expected snapshot is too");
+  }
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+static void range__kept_changelogs_are_followed_then_missed(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k",
+           "bucket=1;changelog-producer=input;changelog.num-retained.max=2147483647;"
+           "changelog.num-retained.min=100;snapshot.num-retained.max=100");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a");
+  sm_commit(&m, "3|a");
+  sm_expire(&m, 1, false);
+  sm_expire(&m, 2, true);
+  table = sm_table(&m, "scan.snapshot-id=1");
+  scan = sm_scan(&m, table);
+  step(&m, scan, table, "started 2");
+  step(&m, scan, table, "2: +I 2|a");
+  step(&m, scan, table, "3: +I 3|a");
+  // Java waits for ever for what is gone here, too.
+  expect_reach(scan, 1, TARN_E_EXPIRED, "its long-lived changelog is gone, too");
+  expect_reach(scan, 2, TARN_OK, "");
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+/* ------------------------------------------------------------------ lag */
+
+static void lag__counts_snapshots_rows_and_time(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tn_stream_scan *scan;
+  tn_stream_lag lag;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "2|a;3|a");
+  sm_commit(&m, "4|a");
+  table = sm_table(&m, "");
+  scan = sm_scan(&m, table);
+  m.now = 10000;
+  OK(tn_stream_scan_lag(scan, true, 2, &lag, err));
+  assert_int_equal(lag.snapshots, 2);
+  assert_int_equal(lag.rows, 3);
+  assert_int_equal(lag.ms, 8000);
+  assert_int_equal(lag.latest, 3);
+  sm_commit(&m, "5|a;6|a");
+  OK(tn_stream_scan_lag(scan, true, 3, &lag, err));  // both ends have moved
+  assert_int_equal(lag.snapshots, 2);
+  assert_int_equal(lag.rows, 3);
+  OK(tn_stream_scan_lag(scan, true, 1, &lag, err));  // back again
+  assert_int_equal(lag.rows, 6);
+  OK(tn_stream_scan_lag(scan, true, 5, &lag, err));
+  assert_int_equal(lag.snapshots, 0);
+  assert_int_equal(lag.rows, 0);
+  assert_int_equal(lag.ms, 0);
+  tn_stream_scan_free(scan);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+/* ------------------------------------------------------------------ what is refused, and kinds */
+
+static void check__refuses_what_java_refuses(void **state) {
+  static const struct {
+    const char *fields, *keys, *options, *dynamic, *message;
+  } cases[] = {
+      {KEYED, "k", "bucket=1;merge-engine=partial-update", "",
+       "Partial update streaming reading is not supported. You can use 'lookup' or "},
+      {KEYED, "k", "bucket=1;merge-engine=aggregation", "",
+       "Pre-aggregate streaming reading is not supported"},
+      {KEYED, "k", "bucket=1;merge-engine=first-row", "",
+       "First row streaming reading is not supported"},
+      {KEYED, "", "bucket=-1", "streaming-read-overwrite=true",
+       "Please use streaming-read-append-overwrite"},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    stream_maker m;
+    tn_table *table;
+    tarn_error error = {0};
+    sm_begin(&m, cases[i].fields, "", cases[i].keys, cases[i].options);
+    table = sm_table(&m, cases[i].dynamic);
+    assert_int_equal(tn_stream_check(table, &error), TARN_E_INVALID);
+    assert_contains(error.message, cases[i].message);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
+static void check__a_consumer_needs_an_expiration_time(void **state) {
+  stream_maker m;
+  tn_table *table;
+  tarn_error error = {0};
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  table = sm_table(&m, "consumer-id=c");
+  assert_int_equal(tn_stream_check_consumer(table, &error), TARN_E_INVALID);
+  assert_contains(error.message, "You need to configure 'consumer.expiration-time'");
+  tn_table_release(table);
+  table = sm_table(&m, "consumer-id=c;consumer.expiration-time=1 d");
+  OK(tn_stream_check_consumer(table, err));
+  tn_table_release(table);
+  sm_end(&m);
+}
+
+static void kinds__of_each_table(void **state) {
+  static const struct {
+    const char *keys, *options, *dynamic;
+    tn_stream_kinds kinds;
+  } cases[] = {
+      {"", "bucket=-1", "", TN_KINDS_INSERT},
+      {"k", "bucket=1;merge-engine=first-row;changelog-producer=lookup;write-only=true", "",
+       TN_KINDS_INSERT},
+      {"k", "bucket=1", "", TN_KINDS_UPSERT},
+      {"k", "bucket=1", "scan.remove-normalize=true", TN_KINDS_ALL},
+      {"k", "bucket=1;changelog-producer=input", "", TN_KINDS_ALL},
+      {"k", "bucket=1;changelog-producer=lookup;write-only=true", "", TN_KINDS_ALL},
+      {"k", "bucket=1;changelog-producer=full-compaction;write-only=true", "", TN_KINDS_ALL},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    stream_maker m;
+    tn_table *table;
+    tn_stream_kinds kinds;
+    sm_begin(&m, KEYED, "", cases[i].keys, cases[i].options);
+    table = sm_table(&m, cases[i].dynamic);
+    OK(tn_stream_kinds_of(table, &kinds, err));
+    assert_int_equal(kinds, cases[i].kinds);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(start__every_mode_finds_its_first_plan),
+      cmocka_unit_test(start__ids_that_expired_are_moved_up),
+      cmocka_unit_test(start__waits_for_a_first_snapshot),
+      cmocka_unit_test(start__modes_of_batches_are_refused),
+      cmocka_unit_test(start__a_consumer_comes_before_the_mode),
+      cmocka_unit_test(follow__compactions_and_overwrites_are_passed_over),
+      cmocka_unit_test(follow__overwrites_of_append_tables_are_their_new_rows),
+      cmocka_unit_test(follow__a_producer_gives_its_changelog_of_any_commit),
+      cmocka_unit_test(follow__the_full_phase_leaves_out_what_comes_again),
+      cmocka_unit_test(follow__a_bounded_stream_ends_behind_its_watermark),
+      cmocka_unit_test(follow__a_delay_lets_snapshots_age),
+      cmocka_unit_test(watermark__is_that_of_the_last_plan),
+      cmocka_unit_test(restore__goes_on_there_or_reads_it_in_full),
+      cmocka_unit_test(range__each_way_out_has_its_message),
+      cmocka_unit_test(range__plans_look_at_every_16th_miss),
+      cmocka_unit_test(range__kept_changelogs_are_followed_then_missed),
+      cmocka_unit_test(lag__counts_snapshots_rows_and_time),
+      cmocka_unit_test(check__refuses_what_java_refuses),
+      cmocka_unit_test(check__a_consumer_needs_an_expiration_time),
+      cmocka_unit_test(kinds__of_each_table),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
