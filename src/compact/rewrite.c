@@ -71,8 +71,8 @@ static tarn_status open_merger(tn_pass *p, const tn_rewrite_request *q, const se
                                tn_merger **out, tarn_error *err) {
   tarn_env *env = p->r->env;
   int32_t n_all = s->n_runs + s->n_looked_up, n = 0;
-  /* About two batches of each run are held; all of them may take a quarter of the share. */
-  int64_t key_bytes = p->r->share_bytes / 8 / n_all;
+  /* About two batches of each run are held; all of them may take an eighth of the share. */
+  int64_t key_bytes = p->r->share_bytes / 16 / n_all;
   tarn_status st = TARN_OK;
   tn_merge_input **inputs = tn_calloc(&env->mem, (size_t)n_all, sizeof(*inputs));
   if (inputs == NULL) {

@@ -15,7 +15,7 @@
  * all values of a batch must be held at once. */
 #define FIRST_ROWS 256
 /* Memory that an open file is taken to need. */
-#define OPEN_FILE_BYTES ((int64_t)8 << 20)
+#define OPEN_FILE_BYTES ((int64_t)12 << 20)
 
 /* ------------------------------------------------------------------ rows of files */
 

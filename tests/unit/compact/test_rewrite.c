@@ -707,13 +707,13 @@ static void rewrite__leaves_no_file_when_the_disk_fails(void **state) {
       OK(tn_storage_faulty(m.tm.storage, &fault, &faulty, err));
       OK(tn_table_create(m.tm.env, faulty, "d.t", "/t", "main", "/t", m.tm.schema, NULL, 0, &table,
                          err));
+      tn_storage_release(faulty); /* the table holds it */
       tn_table_release(m.table);
       m.table = table;
       is_done = rm_try(&m, &error) == TARN_OK;
       assert_int_equal(rm_n_files(&m), is_done ? 5 : 3);
       assert_int_equal(m.result.n_files, is_done);
       rm_close(&m);
-      tn_storage_release(faulty);
     }
     assert_true(n > 3);
   }
