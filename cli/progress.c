@@ -27,21 +27,34 @@ void cli_progress_start(cli_progress *progress, bool is_wanted) {
   progress->shown_ms = progress->start_ms + FIRST_MS - EVERY_MS;
 }
 
-void cli_progress_update(cli_progress *progress, int64_t n_rows) {
-  char line[96];
-  int64_t now, rate;
-  if (!progress->is_on) {
-    return;
+/* Is it time to show something? *elapsed_ms: milliseconds since the start. */
+static bool is_due(cli_progress *progress, int64_t *elapsed_ms) {
+  int64_t now = progress->is_on ? now_ms() : 0;
+  if (!progress->is_on || now - progress->shown_ms < EVERY_MS) {
+    return false;
   }
-  now = now_ms();
-  if (now - progress->shown_ms < EVERY_MS) {
-    return;
-  }
-  rate = n_rows * 1000 / (now - progress->start_ms + 1);
-  put(line, snprintf(line, sizeof(line), "\r\x1b[K%lld rows, %lld rows/s", (long long)n_rows,
-                     (long long)rate));
+  *elapsed_ms = now - progress->start_ms;
   progress->shown_ms = now;
   progress->is_shown = true;
+  return true;
+}
+
+void cli_progress_update(cli_progress *progress, int64_t n_rows) {
+  char line[96];
+  int64_t elapsed;
+  if (is_due(progress, &elapsed)) {
+    put(line, snprintf(line, sizeof(line), "\r\x1b[K%lld rows, %lld rows/s", (long long)n_rows,
+                       (long long)(n_rows * 1000 / (elapsed + 1))));
+  }
+}
+
+void cli_progress_units(cli_progress *progress, int64_t n_done, int64_t n_units, int64_t n_bytes) {
+  char line[96];
+  int64_t elapsed;
+  if (is_due(progress, &elapsed)) {
+    put(line, snprintf(line, sizeof(line), "\r\x1b[K%lld of %lld, %lld MB read", (long long)n_done,
+                       (long long)n_units, (long long)(n_bytes >> 20)));
+  }
 }
 
 void cli_progress_clear(void *ctx) {

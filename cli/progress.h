@@ -15,6 +15,8 @@ typedef struct cli_progress {
 void cli_progress_start(cli_progress *progress, bool is_wanted);
 /* Shown at most five times a second, and not in the first half second. */
 void cli_progress_update(cli_progress *progress, int64_t n_rows);
+/* The same for a job of units: how many of how many are done, and bytes that were read. */
+void cli_progress_units(cli_progress *progress, int64_t n_done, int64_t n_units, int64_t n_bytes);
 /* Take it off the line; ctx: a cli_progress. */
 void cli_progress_clear(void *ctx);
 

@@ -170,6 +170,11 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_FOLLOW] = FLAG("follow", 0, "wait for more when all was read (so it is)"),
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
+    [OPT_FULL] = FLAG("full", 0, "all files of a bucket, whatever its picks would be"),
+    [OPT_PARTITION] = VALUE("partition", 0, CLI_VALUE_TEXT, "K=V,...",
+                            "only the partitions with these values"),
+    [OPT_ORDER_BY] = VALUE("order-by", 0, CLI_VALUE_TEXT, "COLUMN,...",
+                           "sort the rows by these columns (not in this release)"),
 };
 
 const cli_option_list cli_common_options[] = {
@@ -419,7 +424,15 @@ const cli_verb cli_verbs[] = {
      "The "
      "table should not be changed meanwhile.",
      cli_run_fsck, NULL},
-    NOT_YET("table", "compact", CLI_SINCE_COMPACT),
+    {"table", "compact", ONE_TABLE,
+     TAKES(OPT_FULL, OPT_PARTITION, OPT_WHERE, OPT_DRY_RUN, OPT_ORDER_BY, COMMIT),
+     CLI_SINCE_COMPACT, "Compact a table: fewer, larger files with the same rows",
+     "Buckets are compacted as the table's options say, or with --full as a whole; small files of "
+     "tables without buckets are put together; rows that wait in bucket-postpone go into real "
+     "buckets. Others may write meanwhile. --where may use partition columns only. --dry-run prints "
+     "what would be compacted, why, and how much there is to read. The exit code is 4 when somebody "
+     "else compacted the same files: nothing is lost.",
+     cli_run_compact, NULL},
     NOT_YET("table", "lookup", CLI_SINCE_COMPACT),
     NOT_YET("table", "rescale", CLI_SINCE_LATER),
     NOT_YET("table", "stat", CLI_SINCE_LATER),

@@ -98,6 +98,9 @@ typedef enum cli_option_id {
   OPT_UNTIL_IDLE,
   OPT_FOLLOW,
   OPT_METRICS,
+  OPT_FULL,
+  OPT_PARTITION,
+  OPT_ORDER_BY,
   CLI_N_OPTIONS
 } cli_option_id;
 
@@ -226,6 +229,7 @@ int cli_run_delete_consumer(cli_session *session);
 int cli_run_clear_consumers(cli_session *session);
 int cli_run_rollback(cli_session *session);
 int cli_run_expire(cli_session *session);
+int cli_run_compact(cli_session *session);
 int cli_run_compact_manifests(cli_session *session);
 int cli_run_analyze(cli_session *session);
 int cli_run_fsck(cli_session *session);

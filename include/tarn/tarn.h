@@ -8,6 +8,7 @@
  *   scan.h       planning and reading
  *   stream.h     following a table
  *   write.h      writing and committing
+ *   compact.h    compacting
  *   inspect.h    looking into single files
  *   parquet.h    Parquet files of Arrow batches
  *   arrow.h      the Arrow C data interface
@@ -17,6 +18,7 @@
 
 #include "tarn/admin.h"
 #include "tarn/arrow.h"
+#include "tarn/compact.h"
 #include "tarn/env.h"
 #include "tarn/error.h"
 #include "tarn/inspect.h"

@@ -1,0 +1,138 @@
+/* compact.c - compacting a whole table. */
+#include "tarn/compact.h"
+
+#include "api/write_handles.h"
+#include "dedicated/compact_table.h"
+
+#define ARENA_LIMIT ((size_t)1 << 26)
+
+/* ------------------------------------------------------------------ partitions */
+
+/* column = value, of a partition column. */
+static tarn_status partition_leaf(const tn_table *table, tn_arena *arena, const tarn_option *pair,
+                                  const tn_pred **out, tarn_error *err) {
+  const tn_schema *schema = table->schema;
+  tn_datum value;
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    const tn_field *field = &schema->fields[schema->partition_columns[i]];
+    if (strcmp(field->name, pair->key) != 0) {
+      continue;
+    }
+    if (strcmp(pair->value, table->facts.partition_default_name) == 0) {
+      *out = tn_pred_leaf(arena, TN_PRED_IS_NULL, field, NULL, 0);
+    } else {
+      TN_TRY(tn_datum_from_text(arena, &field->type, tn_slice_text(pair->value), table->env->zone,
+                                &value, err));
+      *out = tn_pred_leaf(arena, TN_PRED_EQ, field, &value, 1);
+    }
+    return *out != NULL ? TARN_OK : tn_oom(err);
+  }
+  return tn_fail(err, TARN_E_INVALID, "%s: '%s' is no partition column", table->full_name,
+                 pair->key);
+}
+
+/* The AND of both ways to choose partitions; NULL: all. */
+static tarn_status choose_partitions(const tn_table *table, const tarn_compact_options *o,
+                                     tn_arena *arena, const tn_pred **out, tarn_error *err) {
+  const tn_pred **parts = tn_arena_calloc(arena, o->n_partition + 1, sizeof(*parts));
+  int32_t n = 0;
+  *out = NULL;
+  if (parts == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < o->n_partition; i++) {
+    TN_TRY(partition_leaf(table, arena, &o->partition[i], &parts[n++], err));
+  }
+  if (o->predicate != NULL) {
+    parts[n++] = o->predicate->root;
+  }
+  if (n == 0) {
+    return TARN_OK;
+  }
+  *out = n == 1 ? parts[0] : tn_pred_compound(arena, TN_PRED_AND, parts, n);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
+/* ------------------------------------------------------------------ the call */
+
+static void on_progress(void *ctx, const tn_compact_progress *p) {
+  const tarn_compact_options *o = ctx;
+  const tarn_compact_progress told = {sizeof(told), p->n_units, p->n_done, p->n_bytes_in,
+                                      p->n_bytes_out};
+  o->progress(o->progress_ctx, &told);
+}
+
+static void give_result(const tn_table_compact_result *r, tarn_compact_result *out) {
+  if (out != NULL) {
+    const tarn_compact_result all = {.struct_size = out->struct_size,
+                                     .first_snapshot_id = r->first_id,
+                                     .last_snapshot_id = r->last_id,
+                                     .commits = r->n_commits,
+                                     .buckets = r->n_buckets,
+                                     .picks = r->n_picks,
+                                     .files_in = r->n_files_in,
+                                     .files_out = r->n_files_out,
+                                     .bytes_in = r->n_bytes_in,
+                                     .bytes_out = r->n_bytes_out,
+                                     .rows_in = r->n_rows_in,
+                                     .rows_out = r->n_rows_out,
+                                     .files_moved = r->n_upgraded,
+                                     .changelog_files = r->n_changelog_files};
+    memcpy(out, &all, out->struct_size < sizeof(all) ? out->struct_size : sizeof(all));
+  }
+}
+
+static tarn_status compact(tn_table *table, tarn_compact_options *o, tn_arena *arena, tn_buf *picks,
+                           tn_table_compact_result *result, tarn_error *err) {
+  tn_table_compact_request request = {
+      .table = table,
+      .is_full = o->full != 0,
+      .is_dry_run = o->dry_run != 0,
+      .n_threads = o->threads,
+      .identifier = o->commit_identifier >= 0 ? o->commit_identifier : TARN_BATCH_COMMIT,
+      .is_once = o->commit_identifier >= 0,
+      .spill_folder = o->spill_folder,
+      .cancel = o->cancel,
+      .progress = o->progress != NULL ? on_progress : NULL,
+      .progress_ctx = o};
+  char *user = NULL;
+  tarn_status st;
+  TN_TRY(choose_partitions(table, o, arena, &request.predicate, err));
+  TN_TRY(tn_api_commit_user(table, o->commit_user, &user, err));
+  request.user = user;
+  st = tn_table_compact(&request, result, picks, err);
+  tn_free(&table->env->mem, user);
+  return st;
+}
+
+tarn_status tarn_table_compact(tarn_table *table, const tarn_compact_options *options,
+                               tarn_compact_result *result, tarn_string *picks, tarn_error *err) {
+  tarn_compact_options o = TARN_COMPACT_OPTIONS_INIT;
+  tn_table_compact_result all = {0};
+  tarn_env *env = table->env;
+  tn_table *written;
+  tarn_status st;
+  tn_arena arena;
+  tn_buf text;
+  tn_error_reset(err);
+  give_result(&all, result);
+  if (picks != NULL) {
+    memset(picks, 0, sizeof(*picks));
+  }
+  TN_TRY(tn_env_check(env, err));
+  TN_TRY(tn_api_written_table(table, &written, err));
+  if (options != NULL) {
+    memcpy(&o, options, options->struct_size < sizeof(o) ? options->struct_size : sizeof(o));
+  }
+  tn_arena_init(&arena, &env->mem, ARENA_LIMIT);
+  tn_buf_init(&text, &env->mem, TN_API_TEXT_LIMIT);
+  st = compact(written, &o, &arena, picks != NULL ? &text : NULL, &all, err);
+  give_result(&all, result);
+  if (picks != NULL) {
+    tarn_status given = tn_api_string(TARN_OK, &text, picks, st == TARN_OK ? err : NULL);
+    st = st == TARN_OK ? given : st;
+  }
+  tn_buf_reset(&text);
+  tn_arena_reset(&arena);
+  return st;
+}

@@ -1,0 +1,283 @@
+/* compact_table.c - which way a table is compacted; its commits; what they set off. */
+#include "dedicated/compact_table.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "dedicated/run.h"
+#include "model/partition.h"
+
+#define PICKS_LIMIT ((size_t)1 << 30)
+#define NAME_LIMIT ((size_t)1 << 20)
+
+/* ------------------------------------------------------------------ for the ways */
+
+tarn_status tn_run_open_rewriter(tn_compact_run_state *run, tarn_error *err) {
+  const tn_rewriter_setup setup = {.table = run->table,
+                                   .options = &run->options,
+                                   .spill_folder = run->q->spill_folder,
+                                   .n_threads = run->n_threads,
+                                   .cancel = run->q->cancel};
+  return run->rewriter != NULL ? TARN_OK : tn_rewriter_create(&setup, &run->rewriter, err);
+}
+
+static tarn_status tell_files(const tn_compact_facts *facts, tn_buf *out, tarn_error *err) {
+  TN_TRY(tn_buf_text(out, ",\"names\":[", err));
+  for (int32_t i = 0; i < facts->n_files; i++) {
+    TN_TRY(tn_buf_text(out, i > 0 ? "," : "", err));
+    TN_TRY(tn_json_quote(out, facts->files[i]->file_name, err));
+  }
+  return tn_buf_text(out, "]", err);
+}
+
+tarn_status tn_run_tell_pick(const tn_compact_run_state *run, tn_slice partition, int32_t bucket,
+                             const tn_compact_facts *facts, tn_buf *out, tarn_error *err) {
+  tarn_status st;
+  tn_buf name;
+  if (run->picks == NULL) {
+    return TARN_OK;
+  }
+  tn_buf_init(&name, &run->env->mem, NAME_LIMIT);
+  TN_TRY_TO(done, tn_buf_text(out, out->len > 0 ? ",{\"partition\":" : "{\"partition\":", err));
+  TN_TRY_TO(done, tn_partition_text(run->table, partition, &name, err));
+  TN_TRY_TO(done, tn_json_quote(out, tn_buf_slice(&name), err));
+  TN_TRY_TO(done, tn_buf_printf(out, err, ",\"bucket\":%d,\"reason\":", (int)bucket));
+  TN_TRY_TO(done, tn_json_quote(out, tn_slice_text(facts->reason), err));
+  TN_TRY_TO(done,
+            tn_buf_printf(out, err,
+                          ",\"output_level\":%d,\"files\":%d,\"bytes\":%lld,"
+                          "\"files_of_level_0\":%d,\"drops_deletes\":%s",
+                          (int)facts->output_level, (int)facts->n_files, (long long)facts->n_bytes,
+                          (int)facts->n_level_0, facts->drops_deletes ? "true" : "false"));
+  if (run->q->is_dry_run) {
+    TN_TRY_TO(done, tell_files(facts, out, err));
+  }
+  st = tn_buf_text(out, "}", err);
+done:
+  tn_buf_reset(&name);
+  return st;
+}
+
+tarn_status tn_run_add_picks(tn_compact_run_state *run, const tn_buf *picks, tarn_error *err) {
+  if (run->picks == NULL || picks->len == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_buf_text(run->picks, run->picks->len > 1 ? "," : "", err));
+  return tn_buf_append(run->picks, picks->data, picks->len, err);
+}
+
+void tn_run_progress(tn_compact_run_state *run, int64_t n_bytes_in, int64_t n_bytes_out) {
+  pthread_mutex_lock(&run->mutex);
+  run->progress.n_done++;
+  run->progress.n_bytes_in += n_bytes_in;
+  run->progress.n_bytes_out += n_bytes_out;
+  if (run->q->progress != NULL) {
+    run->q->progress(run->q->progress_ctx, &run->progress);
+  }
+  pthread_mutex_unlock(&run->mutex);
+}
+
+/* ------------------------------------------------------------------ commits */
+
+static bool is_among(const tn_data_files *files, tn_slice name) {
+  for (int32_t i = 0; i < files->n; i++) {
+    if (tn_slice_equal(files->items[i].file_name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void count_message(tn_table_compact_result *result, const tn_commit_message *m) {
+  for (int32_t i = 0; i < m->compact_before.n; i++) {
+    const tn_data_file *file = &m->compact_before.items[i];
+    if (is_among(&m->compact_after, file->file_name)) {
+      result->n_upgraded++;
+      continue;
+    }
+    result->n_files_in++;
+    result->n_bytes_in += file->file_size;
+    result->n_rows_in += file->row_count;
+  }
+  for (int32_t i = 0; i < m->compact_after.n; i++) {
+    const tn_data_file *file = &m->compact_after.items[i];
+    if (!is_among(&m->compact_before, file->file_name)) {
+      result->n_files_out++;
+      result->n_bytes_out += file->file_size;
+      result->n_rows_out += file->row_count;
+    }
+  }
+  result->n_changelog_files += m->compact_changelog.n;
+}
+
+/* Statuses after which no snapshot has the files of the messages. */
+static bool is_sure(tarn_status status) {
+  return status == TARN_E_CONFLICT || status == TARN_E_TIMEOUT || status == TARN_E_INVALID ||
+         status == TARN_E_NOT_FOUND || status == TARN_E_UNSUPPORTED;
+}
+
+static int64_t latest_id(const tn_table *table) {
+  int64_t id;
+  return tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, NULL) == TARN_OK
+             ? id
+             : -1;
+}
+
+void tn_run_drop(tn_compact_run_state *run, tn_commit_message *messages, int32_t n) {
+  const tn_committable all = {
+      .identifier = run->q->identifier, .messages = messages, .n_messages = n};
+  tarn_error err;
+  if (n > 0 && tn_commit_abort(run->table, &all, &err) != TARN_OK) {
+    tn_log(run->env, TARN_LOG_WARN, "event=compaction_files_left table=%s error=\"%s\"",
+           run->table->full_name, err.message);
+  }
+}
+
+/* The commit has succeeded, whatever comes of it: failures are in the log, and the next commit
+ * tries again. */
+static void maintain(tn_compact_run_state *run) {
+  const tn_after_commit_request request = {
+      .user = run->q->user, .identifier = run->q->identifier, .cancel = run->q->cancel};
+  tarn_status st = tn_after_commit(run->table, &run->maintenance, &request, NULL);
+  (void)st;
+}
+
+tarn_status tn_run_commit(tn_compact_run_state *run, const tn_snapshot *before,
+                          tn_commit_message *messages, int32_t n, tarn_error *err) {
+  const tn_committable all = {
+      .identifier = run->q->identifier, .messages = messages, .n_messages = n};
+  const tn_commit_options options = {.user = run->q->user,
+                                     .checks_vectors = run->table->facts.deletion_vectors,
+                                     .vectors_before = before->index_manifest,
+                                     .cancel = run->q->cancel};
+  tn_table_compact_result *result = run->result;
+  tn_commit_result made = {0};
+  int64_t latest = latest_id(run->table);
+  tarn_status st;
+  if (n == 0) {
+    return TARN_OK;
+  }
+  st = tn_commit_append(run->table, &options, &all, &made, err);
+  if (st != TARN_OK) {
+    if (is_sure(st) || (latest >= 0 && latest_id(run->table) == latest)) {
+      tn_run_drop(run, messages, n);
+    }
+    return st;
+  }
+  for (int32_t i = 0; i < n; i++) {
+    count_message(result, &messages[i]);
+  }
+  if (made.last_id > 0) {
+    result->first_id = result->first_id == 0 ? made.first_id : result->first_id;
+    result->last_id = made.last_id;
+    result->n_commits++;
+    maintain(run);
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ set up */
+
+/* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). */
+static tarn_status copy_table(const tn_table_compact_request *q, tn_arena *arena, tn_table **out,
+                              tarn_error *err) {
+  const tn_table *t = q->table;
+  size_t n = (size_t)t->options.count;
+  tn_option *options = tn_arena_calloc(arena, n + 1, sizeof(*options));
+  if (options == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < n; i++) {
+    options[i] = t->options.items[i];
+  }
+  options[n] = (tn_option){"write-only", "false"};
+  return tn_table_create(t->env, t->storage, t->full_name, t->path, t->branch, t->branch_path,
+                         t->schema, options, (int32_t)n + 1, out, err);
+}
+
+static tarn_status set_up(tn_compact_run_state *run, tarn_error *err) {
+  const tn_table_compact_request *q = run->q;
+  const tn_table *t = q->table;
+  if (tn_options_get(&t->options, "scan.fallback-branch") != NULL) {
+    tn_log(run->env, TARN_LOG_INFO, "event=compaction_of_branch table=%s branch=%s", t->full_name,
+           t->branch);
+  }
+  TN_TRY(copy_table(q, &run->arena, &run->table, err));
+  TN_TRY(tn_compact_options_read(run->table, &run->arena, &run->options, err));
+  run->n_threads = q->n_threads > 0 ? q->n_threads : tn_pool_threads(run->env->pool);
+  return TARN_OK;
+}
+
+/* Has the user committed the identifier already? */
+static tarn_status is_done(const tn_compact_run_state *run, bool *out, tarn_error *err) {
+  bool has_one;
+  int64_t last;
+  *out = false;
+  if (!run->q->is_once) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_commit_last_identifier(run->table, run->q->user, &has_one, &last, err));
+  *out = has_one && last >= run->q->identifier;
+  return TARN_OK;
+}
+
+/* Rows in bucket-postpone first; the buckets they went to are looked at once more then. */
+static tarn_status run_postponed(tn_compact_run_state *run, tn_live_table *live, tarn_error *err) {
+  int64_t n_moved;
+  TN_TRY(tn_run_postponed(run, live, &n_moved, err));
+  if (n_moved > 0 && !run->q->is_dry_run) {
+    tn_live_table_reset(live);
+    TN_TRY(tn_live_table_read(run->table, run->q->predicate, run->q->cancel, live, err));
+  }
+  return tn_run_buckets(run, live, err);
+}
+
+static tarn_status run_table(tn_compact_run_state *run, tarn_error *err) {
+  tn_live_table live = {0};
+  tarn_status st;
+  bool is_committed;
+  TN_TRY(is_done(run, &is_committed, err));
+  if (is_committed) {
+    return TARN_OK;
+  }
+  st = tn_live_table_read(run->table, run->q->predicate, run->q->cancel, &live, err);
+  if (st == TARN_OK && live.n_buckets > 0) {
+    run->result->n_buckets = live.n_buckets;
+    switch (run->table->facts.bucket_mode) {
+      case TN_BUCKETS_UNAWARE:
+        st = tn_run_bucketless(run, &live, err);
+        break;
+      case TN_BUCKETS_POSTPONE:
+        st = run_postponed(run, &live, err);
+        break;
+      default:
+        st = tn_run_buckets(run, &live, err);
+    }
+  }
+  tn_live_table_reset(&live);
+  return st;
+}
+
+tarn_status tn_table_compact(const tn_table_compact_request *request,
+                             tn_table_compact_result *result, tn_buf *picks, tarn_error *err) {
+  tn_compact_run_state run = {
+      .q = request, .env = request->table->env, .result = result, .picks = picks};
+  tarn_status st;
+  *result = (tn_table_compact_result){0};
+  if (pthread_mutex_init(&run.mutex, NULL) != 0) {
+    return tn_oom(err);
+  }
+  tn_arena_init(&run.arena, &run.env->mem, NAME_LIMIT * 64);
+  st = picks != NULL ? tn_buf_text(picks, "[", err) : TARN_OK;
+  st = st == TARN_OK ? set_up(&run, err) : st;
+  st = st == TARN_OK ? run_table(&run, err) : st;
+  if (picks != NULL && tn_buf_text(picks, "]", st == TARN_OK ? err : NULL) != TARN_OK &&
+      st == TARN_OK) {
+    st = TARN_E_NOMEM;
+  }
+  tn_rewriter_free(run.rewriter);
+  tn_table_release(run.table);
+  tn_arena_reset(&run.arena);
+  pthread_mutex_destroy(&run.mutex);
+  return tn_table_fault(request->table, st, err);
+}
