@@ -447,20 +447,48 @@ static void rewrite__agrees_with_a_model(void **state) {
 /* ------------------------------------------------------------------ expiry */
 
 static void rewrite__drops_what_expired(void **state) {
+#define EXPIRES "record-level.expire-time=100 s;record-level.time-field=s"
   static const rewrite_case cases[] = {
       /* Before merging: an older row comes back. now: 1000 s. */
-      {"record-level.expire-time=100 s;record-level.time-field=s", TN_REWRITE_PLAIN, 5,
+      {EXPIRES, TN_REWRITE_PLAIN, 5,
        .files = {"0L0 3|+|1|899|c;4|+|2|900|d", "0L5 1|+|1|950|a;2|+|2|950|b;2|+|3|null|x"},
        .expected = "[1|+I|1|950|a;4|+I|2|900|d;2|+I|3|null|x]"},
-      {"record-level.expire-time=100 s;record-level.time-field=s", TN_REWRITE_PLAIN, 5,
-       .files = {"0L5 1|+|1|899|a;2|+|2|950|b;2|+|3|null|x"},
-       .expected = "[2|+I|2|950|b;2|+I|3|null|x]"},
+      {EXPIRES, TN_REWRITE_PLAIN, 5, .files = {"0L5 1|+|1|899|a;2|+|2|950|b;2|+|3|null|x ~1"},
+       .expected = "[2|+I|3|null|x]"},
+      /* What is looked up, too; but rows that a vector must mark are met. */
+      {EXPIRES ";" LOOKUP, TN_REWRITE_LOOKUP, 4,
+       .files = {"0L0 9|+|1|950|c;9|+|2|800|d", "dL5 1|+|1|800|a;1|+|2|950|b"},
+       .expected = "[9|+I|1|950|c] ~[9|+I|1|950|c]"},
+      {EXPIRES ";deletion-vectors.enabled=true;" LOOKUP, TN_REWRITE_LOOKUP, 4, .has_marks = true,
+       .files = {"0L0 9|+|1|950|c", "dL5 1|+|1|800|a"},
+       .expected = "[9|+I|1|950|c] ~[1|-U|1|800|a;9|+U|1|950|c] !f1:0"},
   };
   (void)state;
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     rewrite_maker m;
     open_case(&m, NULL, &cases[i], KSV, "avro");
     m.request.now_ms = 1000999;
+    rm_assert(&m, cases[i].expected);
+    rm_close(&m);
+  }
+}
+
+/* BIGINT times count milliseconds from 10^12 on. */
+static void rewrite__knows_units_of_time(void **state) {
+  static const struct {
+    int64_t now_ms;
+    const char *rows, *expected;
+  } cases[] = {
+      {1000999, "0L5 1|+|1|899;1|+|2|900", "[1|+I|2|900]"},
+      {1000000100999, "0L5 1|+|1|999999999;1|+|2|1000000000000", "[1|+I|2|1000000000000]"},
+      {1000000101000, "0L5 1|+|1|1000000000999;1|+|2|1000000001000", "[1|+I|2|1000000001000]"},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    rewrite_maker m;
+    rm_open(&m, "k INT NOT NULL|s BIGINT", "k", "bucket=1;" EXPIRES);
+    m.request.now_ms = cases[i].now_ms;
+    rm_file(&m, cases[i].rows);
     rm_assert(&m, cases[i].expected);
     rm_close(&m);
   }
@@ -786,6 +814,7 @@ int main(void) {
       cmocka_unit_test(rewrite__finds_few_keys_among_many),
       cmocka_unit_test(rewrite__agrees_with_a_model),
       cmocka_unit_test(rewrite__drops_what_expired),
+      cmocka_unit_test(rewrite__knows_units_of_time),
       cmocka_unit_test(has_expired__asks_statistics),
       cmocka_unit_test(rewrite__describes_its_files),
       cmocka_unit_test(rewrite__rolls_at_the_target_size),
