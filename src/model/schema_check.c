@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "column/cast.h"
+#include "column/cast_parse.h"
 #include "column/datum.h"
 #include "model/schema_check_parts.h"
 
@@ -562,39 +562,16 @@ tarn_status tn_schema_check_option(tarn_env *env, const char *key, const char *v
 
 /* ------------------------------------------------------------------ default values */
 
-/* The two forms that Java's casts to constructed types take; what is inside is seen when rows are
- * written. */
-static bool has_form(tn_slice text, const char *word, char open, char close) {
-  size_t n = strlen(word);
-  text = tn_slice_trim(text);
-  if (text.len >= 2 && text.data[0] == open && text.data[text.len - 1] == close) {
-    return true;
-  }
-  if (text.len < n || !tn_slice_is_nocase(tn_slice_of(text.data, n), word)) {
-    return false;
-  }
-  text = tn_slice_trim(tn_slice_of(text.data + n, text.len - n));
-  return text.len >= 2 && text.data[0] == '(' && text.data[text.len - 1] == ')';
-}
-
 static tarn_status cast_default(tn_arena *scratch, const tn_zone *zone, const tn_type *type,
                                 tn_slice text, bool *is_right, tarn_error *err) {
   static const tn_type string = {.root = TN_VARCHAR, .is_nullable = true, .length = INT32_MAX};
   tn_datum in = {.is_null = false}, out;
   tarn_status st;
   *is_right = true;
-  switch (type->root) {
-    case TN_ARRAY:
-      *is_right = has_form(text, "ARRAY", '[', ']');
-      return TARN_OK;
-    case TN_MAP:
-      *is_right = has_form(text, "MAP", '{', '}') || tn_slice_is_nocase(text, "NULL");
-      return TARN_OK;
-    case TN_ROW:
-      *is_right = has_form(text, "STRUCT", '{', '}');
-      return TARN_OK;
-    default:
-      break;
+  if (tn_nested_has_text(type)) {
+    st = tn_nested_check_text(scratch, zone, type, text, err);
+    *is_right = st == TARN_OK;
+    return st == TARN_E_INVALID || st == TARN_E_UNSUPPORTED ? TARN_OK : st;
   }
   *is_right = tn_cast_exists(&string, type);
   if (!*is_right) {

@@ -1,6 +1,7 @@
 /* write_create.c - what a writer must know of its table, and tables that it refuses.
  */
 #include "base/ascii.h"
+#include "column/cast_parse.h"
 #include "merge/key.h"
 #include "write/write_parts.h"
 
@@ -157,9 +158,11 @@ static tarn_status parse_default(tn_write *w, const tn_field *field, tn_vec *out
   if (text.len >= 2 && text.data[0] == '\'' && text.data[text.len - 1] == '\'') {
     text = tn_slice_of(text.data + 1, text.len - 2);
   }
-  st = tn_datum_from_text(&w->arena, &field->type, text, w->env->zone, &value, err);
-  if (st != TARN_OK) {
-    return tn_error_context(err, st, "the default value of column '%s'", field->name);
+  if (tn_nested_has_text(&field->type)) {
+    st = tn_nested_from_text(w->env, &w->arena, &field->type, text, out, err);
+  } else {
+    st = tn_datum_from_text(&w->arena, &field->type, text, w->env->zone, &value, err);
+    st = st == TARN_OK ? tn_datum_to_vec(w->env, &field->type, &value, out, err) : st;
   }
   return tn_datum_to_vec(w->env, &field->type, &value, out, err);
 }
