@@ -151,10 +151,6 @@ static tarn_status parse_default(tn_write *w, const tn_field *field, tn_vec *out
   tn_slice text = tn_slice_text(field->default_value);
   tn_datum value;
   tarn_status st;
-  if (tn_type_layout(&field->type) >= TN_LAYOUT_LIST) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "column '%s': a default value of type %s", field->name,
-                   tn_type_text_of(&field->type).text);
-  }
   if (text.len >= 2 && text.data[0] == '\'' && text.data[text.len - 1] == '\'') {
     text = tn_slice_of(text.data + 1, text.len - 2);
   }
@@ -164,7 +160,8 @@ static tarn_status parse_default(tn_write *w, const tn_field *field, tn_vec *out
     st = tn_datum_from_text(&w->arena, &field->type, text, w->env->zone, &value, err);
     st = st == TARN_OK ? tn_datum_to_vec(w->env, &field->type, &value, out, err) : st;
   }
-  return tn_datum_to_vec(w->env, &field->type, &value, out, err);
+  return st == TARN_OK ? TARN_OK
+                       : tn_error_context(err, st, "the default value of column '%s'", field->name);
 }
 
 static tarn_status parse_defaults(tn_write *w, tarn_error *err) {
