@@ -132,8 +132,10 @@ void tn_data_writer_free(tn_data_writer *writer) {
 
 static tarn_status open_next(tn_data_writer *w, tarn_error *err) {
   const tn_write_shape *shape = w->shape;
-  tn_write_request request = {
-      .fields = shape->file_fields, .n_fields = shape->n_file, .options = &w->profile->options};
+  tn_write_request request = {.fields = shape->file_fields,
+                              .n_fields = shape->n_file,
+                              .same_as = shape->file_same,
+                              .options = &w->profile->options};
   open_file *f = &w->file;
   *f = (open_file){.min_sequence = INT64_MAX, .max_sequence = INT64_MIN};
   tn_buf_init(&f->min_key, &w->env->mem, (size_t)INT32_MAX);

@@ -82,6 +82,11 @@ static tarn_status make_keys(tn_write_shape *shape, tarn_error *err) {
 }
 
 static void add_file_field(tn_write_shape *shape, const tn_field *field, int32_t input) {
+  int32_t same = shape->n_file - 1;
+  while (same >= 0 && shape->file_inputs[same] != input) {
+    same--;
+  }
+  shape->file_same[shape->n_file] = same;
   shape->file_fields[shape->n_file] = *field;
   shape->file_inputs[shape->n_file++] = input;
 }
@@ -90,7 +95,8 @@ static tarn_status make_file_fields(tn_write_shape *shape, tarn_error *err) {
   size_t n = (size_t)shape->n_input + (size_t)shape->n_keys;
   shape->file_fields = tn_arena_calloc(&shape->arena, n, sizeof(*shape->file_fields));
   shape->file_inputs = tn_arena_calloc(&shape->arena, n, sizeof(*shape->file_inputs));
-  if (shape->file_fields == NULL || shape->file_inputs == NULL) {
+  shape->file_same = tn_arena_calloc(&shape->arena, n, sizeof(*shape->file_same));
+  if (shape->file_fields == NULL || shape->file_inputs == NULL || shape->file_same == NULL) {
     return tn_oom(err);
   }
   for (int32_t i = 0; !shape->is_thin && i < shape->n_keys; i++) {

@@ -58,6 +58,7 @@ struct tn_write_shape {
   int32_t n_input, n_input_system; /* _SEQUENCE_NUMBER and _VALUE_KIND: 2, else 0 */
   tn_field *file_fields;
   int32_t *file_inputs; /* the place of each in the input */
+  int32_t *file_same;   /* an earlier one with the same values; -1: there is none */
   int32_t n_file;
   int32_t first_value; /* in the file; from there on all columns are values */
   int32_t n_values;

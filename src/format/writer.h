@@ -35,6 +35,9 @@ typedef struct tn_write_request {
   const tn_write_options *options;   /* copied */
   const tn_write_metadata *metadata; /* key-value pairs for the file's footer or header; borrowed */
   int32_t n_metadata;
+  /* Of each field: an earlier one of the same type that has the same values in every batch, so that
+   * they need be encoded only once; -1: there is none. NULL: of no field. Borrowed likewise. */
+  const int32_t *same_as;
 } tn_write_request;
 
 typedef struct tn_format_writer_ops {

@@ -41,6 +41,7 @@ typedef struct parquet_writer {
   tn_pq_write_settings settings;
   tn_pq_write_schema schema;
   tn_pq_leaf_writer *leaves;
+  int32_t *twin_of; /* of each leaf: an earlier one with the same values, which does all; -1 */
   tn_pq_footer_writer footer;
   int64_t group_rows;
 } parquet_writer;
@@ -96,10 +97,15 @@ static tarn_status read_options(tarn_env *env, const tn_write_options *o, tn_pq_
 
 /* ------------------------------------------------------------------ row groups */
 
+/* The leaf that holds the values of leaf i. */
+static tn_pq_leaf_writer *value_leaf(const parquet_writer *w, int32_t i) {
+  return &w->leaves[w->twin_of[i] >= 0 ? w->twin_of[i] : i];
+}
+
 static int64_t held_bytes(const parquet_writer *w) {
   int64_t sum = 0;
   for (int32_t i = 0; i < w->schema.n_leaves; i++) {
-    sum += tn_pq_leaf_writer_held_bytes(&w->leaves[i]);
+    sum += tn_pq_leaf_writer_held_bytes(value_leaf(w, i));
   }
   return sum;
 }
@@ -111,18 +117,28 @@ static tarn_status write_pieces(parquet_writer *w, const tn_pq_pieces *pieces, t
   return TARN_OK;
 }
 
-static tarn_status write_chunk(parquet_writer *w, tn_pq_scratch *scratch, tn_pq_leaf_writer *leaf,
+/* Leaf i: a twin has the pages of the other one under its own name. */
+static tarn_status write_chunk(parquet_writer *w, tn_pq_scratch *scratch, int32_t i,
                                tn_pq_group_note *group, tarn_error *err) {
-  int64_t offset = tn_sink_size(w->sink), dictionary_bytes;
-  TN_TRY(tn_pq_leaf_writer_close_page(leaf, scratch, err));
+  int64_t offset = tn_sink_size(w->sink), dictionary_bytes, plain_bytes;
+  tn_pq_leaf_writer *leaf = value_leaf(w, i), named;
+  if (w->twin_of[i] < 0) {
+    TN_TRY(tn_pq_leaf_writer_close_page(leaf, scratch, err));
+  }
+  plain_bytes = leaf->plain_bytes;
   TN_TRY(tn_pq_leaf_writer_dictionary_page(leaf, scratch, err));
+  if (w->twin_of[i] >= 0) {
+    leaf->plain_bytes = plain_bytes; /* which has this page already */
+  }
   dictionary_bytes = (int64_t)scratch->body.len;
   TN_TRY(tn_sink_write(w->sink, scratch->body.data, scratch->body.len, err));
   TN_TRY(write_pieces(w, &leaf->pages, err));
-  TN_TRY(tn_pq_footer_add_chunk(&w->footer, leaf, offset, dictionary_bytes, err));
+  named = *leaf;
+  named.node = w->leaves[i].node;
+  TN_TRY(tn_pq_footer_add_chunk(&w->footer, &named, offset, dictionary_bytes, err));
   group->packed_bytes += dictionary_bytes + (int64_t)leaf->pages.len;
   group->plain_bytes += leaf->plain_bytes;
-  return tn_pq_leaf_writer_next_chunk(leaf, err);
+  return TARN_OK;
 }
 
 static tarn_status end_group(parquet_writer *w, tn_pq_scratch *scratch, tarn_error *err) {
@@ -131,7 +147,12 @@ static tarn_status end_group(parquet_writer *w, tn_pq_scratch *scratch, tarn_err
     return TARN_OK;
   }
   for (int32_t i = 0; i < w->schema.n_leaves; i++) {
-    TN_TRY(write_chunk(w, scratch, &w->leaves[i], &group, err));
+    TN_TRY(write_chunk(w, scratch, i, &group, err));
+  }
+  for (int32_t i = 0; i < w->schema.n_leaves; i++) {
+    if (w->twin_of[i] < 0) {
+      TN_TRY(tn_pq_leaf_writer_next_chunk(&w->leaves[i], err));
+    }
   }
   w->group_rows = 0;
   return tn_pq_footer_add_group(&w->footer, &group, err);
@@ -263,12 +284,18 @@ static int64_t slice_rows(const parquet_writer *w, const tn_batch *batch, int64_
   }
 }
 
+static bool is_twin(const parquet_writer *w, const tn_pq_write_node *column) {
+  return column->shape == TN_PQ_SHAPE_LEAF && w->twin_of[column->leaf] >= 0;
+}
+
 static tarn_status put_batch(parquet_writer *w, tn_pq_scratch *scratch, const tn_batch *batch,
                              tarn_error *err) {
   for (int64_t begin = 0; begin < batch->n_rows;) {
     int64_t n = slice_rows(w, batch, begin), held;
     for (int32_t i = 0; i < batch->n_columns; i++) {
-      TN_TRY(put_column(w, scratch, &w->schema.columns[i], &batch->columns[i], begin, n, err));
+      if (!is_twin(w, &w->schema.columns[i])) {
+        TN_TRY(put_column(w, scratch, &w->schema.columns[i], &batch->columns[i], begin, n, err));
+      }
     }
     w->group_rows += n;
     begin += n;
@@ -303,7 +330,7 @@ static int64_t writer_size(const tn_format_writer *writer) {
   const parquet_writer *w = TN_CONTAINER_OF(writer, parquet_writer, base);
   int64_t sum = tn_sink_size(w->sink) + (w->is_closed ? 0 : tn_pq_footer_bytes(&w->footer));
   for (int32_t i = 0; !w->is_closed && i < w->schema.n_leaves; i++) {
-    sum += tn_pq_leaf_writer_file_bytes(&w->leaves[i]);
+    sum += tn_pq_leaf_writer_file_bytes(value_leaf(w, i));
   }
   return sum;
 }
@@ -376,7 +403,7 @@ static void writer_stat(const tn_format_writer *writer, int32_t column, tn_stat 
   if (node->shape != TN_PQ_SHAPE_LEAF) {
     return;
   }
-  leaf = &w->leaves[node->leaf];
+  leaf = value_leaf(w, node->leaf);
   b = &leaf->file_bounds.bounds;
   out->null_count = leaf->file_nulls;
   out->has_bounds = b->is_set;
@@ -398,6 +425,7 @@ static void writer_free(tn_format_writer *writer) {
     tn_pq_leaf_writer_reset(&w->leaves[i]);
   }
   tn_free(&writer->env->mem, w->leaves);
+  tn_free(&writer->env->mem, w->twin_of);
   tn_pq_footer_writer_reset(&w->footer);
   tn_pq_write_schema_reset(&w->schema);
   tn_free(&writer->env->mem, w);
@@ -408,6 +436,18 @@ static const tn_format_writer_calls calls = {.write = writer_write,
                                              .finish = writer_finish,
                                              .stat = writer_stat,
                                              .free = writer_free};
+
+static void find_twins(parquet_writer *w, const int32_t *same_as) {
+  for (int32_t i = 0; i < w->schema.n_leaves; i++) {
+    w->twin_of[i] = -1;
+  }
+  for (int32_t i = 0; same_as != NULL && i < w->schema.n_columns; i++) {
+    const tn_pq_write_node *node = &w->schema.columns[i];
+    if (same_as[i] >= 0 && node->shape == TN_PQ_SHAPE_LEAF) {
+      w->twin_of[node->leaf] = w->schema.columns[same_as[i]].leaf;
+    }
+  }
+}
 
 static tarn_status parquet_create(tarn_env *env, tn_sink *sink, const tn_write_request *request,
                                   tn_format_writer **out, tarn_error *err) {
@@ -427,10 +467,12 @@ static tarn_status parquet_create(tarn_env *env, tn_sink *sink, const tn_write_r
   TN_TRY_TO(failed,
             tn_pq_write_schema_init(&w->schema, env, request->fields, request->n_fields, err));
   w->leaves = tn_calloc(&env->mem, (size_t)w->schema.n_leaves + 1, sizeof(*w->leaves));
-  if (w->leaves == NULL) {
+  w->twin_of = tn_alloc(&env->mem, ((size_t)w->schema.n_leaves + 1) * sizeof(*w->twin_of));
+  if (w->leaves == NULL || w->twin_of == NULL) {
     st = tn_oom(err);
     goto failed;
   }
+  find_twins(w, request->same_as);
   for (int32_t i = 0; i < w->schema.n_leaves; i++) {
     tn_pq_leaf_writer_init(&w->leaves[i], w->schema.leaves[i], &w->settings);
   }

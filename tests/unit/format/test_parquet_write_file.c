@@ -768,8 +768,54 @@ static void index__prunes_pages(void **state) {
   tn_batch_reset(t.env, &batch);
 }
 
+/* ------------------------------------------------------------------ columns that repeat others */
+
+static void columns__that_repeat_others_have_the_same_bytes(void **state) {
+  static const char *const types[] = {"BIGINT", "STRING", "DECIMAL(30, 2)"};
+  static const int32_t same_as[] = {-1, -1, 0};
+  tn_write_options options = {.block_bytes = 20000, .page_rows = 500, .dictionary_bytes = 2000};
+  (void)state;
+  for (size_t k = 0; k < TN_COUNT(types); k++) {
+    char row[80];
+    int32_t n;
+    const tn_field *fields;
+    tn_batch batches[4];
+    tn_format_file *files[2];
+    uint8_t *bytes[2];
+    tarn_error err;
+    random_source r = {.state = k + 1};
+    snprintf(row, sizeof(row), "ROW<a %s, m INT, b %s>", types[k], types[k]);
+    fields = sql_fields(&t, row, &n);
+    for (size_t i = 0; i < TN_COUNT(batches); i++) {
+      random_batch(&t, fields, n, 2000, &r, &batches[i]);
+      tn_vec_reset(t.env, &batches[i].columns[2]);
+      assert_works(tn_vec_share(t.env, &batches[i].columns[0], &batches[i].columns[2], &err), err);
+    }
+    for (int i = 0; i < 2; i++) {
+      tn_write_request request = {fields, n, &options, NULL, 0, i == 0 ? NULL : same_as};
+      size_t n_bytes;
+      assert_works(write_file(&t, &request, batches, TN_COUNT(batches), &files[i], &err), err);
+      n_bytes = (size_t)files[i]->file->size_bytes;
+      bytes[i] = malloc(n_bytes);
+      assert_works(tn_file_read(files[i]->file, 0, bytes[i], n_bytes, &err), err);
+    }
+    assert_true(footer_of(files[0])->n_row_groups > 2);
+    assert_int_equal(files[0]->file->size_bytes, files[1]->file->size_bytes);
+    assert_memory_equal(bytes[0], bytes[1], (size_t)files[0]->file->size_bytes);
+    for (int i = 0; i < 2; i++) {
+      tn_format_file_release(files[i]);
+      free(bytes[i]);
+    }
+    for (size_t i = 0; i < TN_COUNT(batches); i++) {
+      tn_batch_reset(t.env, &batches[i]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(columns__that_repeat_others_have_the_same_bytes, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(schema__of_atomic_types_is_that_of_java, set_up, tear_down),
       cmocka_unit_test_setup_teardown(schema__of_nested_types_is_that_of_java, set_up, tear_down),
       cmocka_unit_test_setup_teardown(schema__bytes_of_decimals_are_the_least, set_up, tear_down),
