@@ -80,6 +80,9 @@ static tarn_status open_merger(tn_pass *p, const tn_rewrite_request *q, const se
   }
   *spec = p->r->spec;
   spec->common_start = common_start(p, s);
+  if (!p->needs_values) {
+    spec->n_value_fields = spec->n_out_columns = 0;
+  }
   spec->merges_single_rows = q->mode == TN_REWRITE_LOOKUP && spec->needs_lookup;
   spec->keeps_deletes = !q->drops_deletes;
   spec->batch_rows = output_rows(p, s);
@@ -260,6 +263,9 @@ static tarn_status rewrite_runs(tn_pass *p, const tn_rewrite_request *q, section
       TN_TRY(tn_lookup_runs(p, s->runs, s->n_runs, q->deeper, q->n_deeper, n_input,
                             s->runs + s->n_runs, &s->n_looked_up, err));
     }
+    if (!p->needs_values && s->n_looked_up == 0 && !p->r->is_first_row) {
+      return TARN_OK; /* nothing can be marked */
+    }
     TN_TRY(tn_runs_spill(p, s->runs, s->n_runs + s->n_looked_up, err));
     return merge_changes(p, q, s, err);
   }
@@ -345,6 +351,8 @@ static tarn_status rewrite_all(tn_pass *p, const tn_rewrite_request *q, int32_t 
                                tn_arena *arena, tn_rewrite_result *out, tarn_error *err) {
   int32_t number = 0;
   p->now_ms = q->now_ms;
+  p->needs_values =
+      q->writes_data || tn_changes_give_changelog(p->r, q) || p->r->spec.engine->fold != NULL;
   p->data_request = (tn_data_writer_request){.shape = p->r->shape,
                                              .partition = q->partition,
                                              .bucket = q->bucket,

@@ -57,6 +57,8 @@ typedef struct tn_pass {
   tn_slice partition;
   int32_t bucket;
   int64_t now_ms;
+  /* false: only marks come of the rewrite, and a selecting engine finds them by the key part. */
+  bool needs_values;
   tn_arena arena;
   tn_split split; /* all files, for their paths and ages */
   tn_pass_file *files;

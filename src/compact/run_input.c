@@ -161,7 +161,8 @@ static tarn_status create_file_input(tn_pass *p, const tn_pass_run *run, int64_t
   if (p->merged == NULL) {
     const tn_merge_spec *m = &p->r->spec;
     TN_TRY(tn_data_shape_create(p->r->table, p->r->read_fields, m->n_key_fields + 2,
-                                m->value_fields, m->n_value_fields, true, &p->merged, err));
+                                m->value_fields, p->needs_values ? m->n_value_fields : 0, true,
+                                &p->merged, err));
   }
   in = tn_calloc(&p->r->env->mem, 1, sizeof(*in));
   if (in == NULL) {
@@ -268,6 +269,11 @@ tarn_status tn_run_input_create(tn_pass *p, const tn_pass_run *run, int64_t key_
 
 /* ------------------------------------------------------------------ copying */
 
+/* Columns of a run on disk. */
+static int32_t copied_columns(const tn_pass *p) {
+  return p->needs_values ? p->r->n_run_fields : p->r->spec.n_key_fields;
+}
+
 /* The rows of a batch that are alive, key part and values, in the columns of a run on disk. */
 typedef struct copied {
   tn_batch batch;
@@ -288,7 +294,7 @@ static tarn_status copy_rows(tn_pass *p, const tn_merge_rows *from, const tn_bat
       rows[n++] = (uint32_t)i;
     }
   }
-  for (int32_t c = 0; c < p->r->n_run_fields && n > 0; c++) {
+  for (int32_t c = 0; c < to->batch.n_columns && n > 0; c++) {
     const tn_vec *vec = c < n_key ? &from->keys.columns[c] : &values->columns[c - n_key];
     TN_TRY(tn_vec_take(env, vec, rows, n, &to->batch.columns[c], err));
   }
@@ -303,7 +309,7 @@ static tarn_status copy_batches(tn_pass *p, const tn_pass_run *run, tn_merge_inp
   tn_batch values = {0};
   copied to = {0};
   uint32_t *picked = tn_alloc(&env->mem, TN_READ_BATCH_ROWS * sizeof(*picked));
-  tarn_status st = tn_batch_init(env, p->r->run_fields, p->r->n_run_fields, &to.batch, err);
+  tarn_status st = tn_batch_init(env, p->r->run_fields, copied_columns(p), &to.batch, err);
   if (st != TARN_OK) {
     memset(&to.batch, 0, sizeof(to.batch));
     goto done;
@@ -319,7 +325,9 @@ static tarn_status copy_batches(tn_pass *p, const tn_pass_run *run, tn_merge_inp
     if (rows.keys.n_rows == 0) {
       break;
     }
-    TN_TRY_TO(done, input->ops->values(input, &values, err));
+    if (p->needs_values) {
+      TN_TRY_TO(done, input->ops->values(input, &values, err));
+    }
     TN_TRY_TO(done, copy_rows(p, &rows, &values, picked, &to, err));
     if (to.batch.n_rows > 0) {
       TN_TRY_TO(done, tn_spill_add(spilled, (uint32_t)(rows.file - run->first), &to.batch,
@@ -346,7 +354,7 @@ static tarn_status copy_run(tn_pass *p, tn_pass_run *run, tarn_error *err) {
   tarn_status st;
   if (p->spill == NULL) {
     TN_TRY(
-        tn_spill_create(r->env, r->spill_folder, r->run_fields, r->n_run_fields, &p->spill, err));
+        tn_spill_create(r->env, r->spill_folder, r->run_fields, copied_columns(p), &p->spill, err));
   }
   place = tn_spill_runs(p->spill);
   TN_TRY(tn_spill_begin(p->spill, &spilled, err));

@@ -217,6 +217,33 @@ static void rewrite__marks_superseded_rows(void **state) {
   run_cases(cases, TN_COUNT(cases), KV);
 }
 
+/* Only marks are wanted: values are not read. */
+static void rewrite__marks_by_keys_alone(void **state) {
+  static const rewrite_case cases[] = {
+      {"deletion-vectors.enabled=true", TN_REWRITE_LOOKUP, 4, .has_marks = true, .no_data = true,
+       .files = {"0L0 8|+|1|d;9|-|3|e", "dL5 1|+|0|w;1|+|1|x;2|+|2|y;3|+|3|z"},
+       .expected = " !f1:1 f1:3"},
+      {"deletion-vectors.enabled=true;sort-spill-threshold=2", TN_REWRITE_LOOKUP, 4,
+       .has_marks = true, .no_data = true,
+       .files = {"0L0 8|+|1|d;9|-|3|e", "0L0 7|+|2|c", "0L0 7|+|5|c",
+                 "dL5 1|+|0|w;1|+|1|x;2|+|2|y;3|+|3|z"},
+       .expected = " !f3:1 f3:2 f3:3"},
+      {"deletion-vectors.enabled=true", TN_REWRITE_LOOKUP, 5, .has_marks = true, .no_data = true,
+       .files = {"0L0 8|+|1|d;9|-|3|e"}, .expected = ""},
+  };
+  char *folder = tn_test_temp_dir();
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    rewrite_maker m;
+    open_case(&m, NULL, &cases[i], KV, "avro");
+    m.spill_folder = folder;
+    rm_assert(&m, cases[i].expected);
+    assert_int_equal(m.result.n_spilled_bytes > 0, i == 1);
+    rm_close(&m);
+  }
+  tn_test_temp_dir_remove(folder);
+}
+
 static void rewrite__folds_what_it_looks_up(void **state) {
   static const rewrite_case cases[] = {
       {LOOKUP ";merge-engine=aggregation;fields.n.aggregate-function=sum", TN_REWRITE_LOOKUP, 4,
@@ -808,6 +835,7 @@ int main(void) {
       cmocka_unit_test(rewrite__refuses_two_rows_at_the_top),
       cmocka_unit_test(rewrite__looks_up_deeper_rows),
       cmocka_unit_test(rewrite__marks_superseded_rows),
+      cmocka_unit_test(rewrite__marks_by_keys_alone),
       cmocka_unit_test(rewrite__folds_what_it_looks_up),
       cmocka_unit_test(rewrite__ignores_columns_that_may_differ),
       cmocka_unit_test(rewrite__keeps_first_rows),
