@@ -34,6 +34,7 @@ typedef struct tail {
   int64_t printed;              /* since the state began */
   int64_t printed_now;          /* by this run */
   int64_t checkpoint;           /* number of the last one */
+  bool kept_rest;               /* that was when all was read */
   int64_t kept_rows, kept_next; /* what it holds */
   int64_t flushed_ms, checked_ms, idle_since_ms;
   int64_t fetch_lag_ms, emit_lag_ms; /* -1: not known */
@@ -282,10 +283,12 @@ static tarn_status flush(tail *t, tarn_error *err) {
                                                : cli_output_status(&t->session->output, err);
 }
 
-/* Keep where the stream has come to. is_alive: also tell the consumer's file that nothing moved. */
-static tarn_status checkpoint(tail *t, bool is_alive, tarn_error *err) {
+/* Keep where the stream has come to. is_rest: all that was planned is read. is_alive: also tell the
+ * consumer's file that nothing moved. */
+static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *err) {
   int64_t next = tarn_stream_position(t->stream);
-  bool has_moved = t->checkpoint == 0 || next != t->kept_next || t->printed != t->kept_rows;
+  bool has_moved = t->checkpoint == 0 || next != t->kept_next || t->printed != t->kept_rows ||
+                   is_rest != t->kept_rest;
   tarn_string state = {0};
   tarn_status st = flush(t, err);
   t->checked_ms = now_ms(CLOCK_MONOTONIC);
@@ -296,6 +299,7 @@ static tarn_status checkpoint(tail *t, bool is_alive, tarn_error *err) {
     }
     tarn_string_free(&state);
     st = st == TARN_OK ? tarn_stream_complete(t->stream, t->checkpoint, err) : st;
+    t->kept_rest = is_rest;
     t->kept_next = next;
     t->kept_rows = t->printed;
   }
@@ -324,7 +328,7 @@ static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_str
   }
   now = now_ms(CLOCK_MONOTONIC);
   if (now - t->checked_ms >= CHECKPOINT_MS) {
-    return checkpoint(t, false, err);
+    return checkpoint(t, false, false, err);
   }
   return now - t->flushed_ms >= FLUSH_MS ? flush(t, err) : TARN_OK;
 }
@@ -336,7 +340,7 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   if (t->session->format == CLI_FORMAT_TABLE) {
     st = cli_rows_end(t->rows, err); /* a table waits for widths: it shows what it has */
   }
-  st = st == TARN_OK ? checkpoint(t, false, err) : st;
+  st = st == TARN_OK ? checkpoint(t, true, false, err) : st;
   *ends = t->until_idle;
   if (st != TARN_OK || *ends) {
     return st == TARN_OK && !is_interrupted ? tarn_stream_check(t->stream, err) : st;
@@ -346,7 +350,7 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
     st = tarn_stream_check(t->stream, err);
   }
   st = st == TARN_OK ? tarn_stream_wait(t->stream, -1, t->session->cancel, &has_news, err) : st;
-  return st == TARN_OK && !has_news ? checkpoint(t, true, err) : st;
+  return st == TARN_OK && !has_news ? checkpoint(t, true, true, err) : st;
 }
 
 static tarn_status follow(tail *t, tarn_error *err) {
@@ -421,7 +425,7 @@ static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
   bool is_output = s->output.state != CLI_OUTPUT_FINE;
   tarn_status last = is_output ? TARN_OK : cli_rows_end(t->rows, &err);
   if (last == TARN_OK && !is_output) {
-    last = checkpoint(t, false, &err);
+    last = checkpoint(t, st == TARN_OK && !is_interrupted, false, &err);
   }
   if (st != TARN_OK) {
     return cli_fail(s, why);
@@ -469,6 +473,7 @@ int cli_run_tail(cli_session *s) {
   int code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
   if (code == CLI_EXIT_OK) {
     catch_interrupts(s->cancel);
+    t.flushed_ms = t.checked_ms = now_ms(CLOCK_MONOTONIC);
     st = begin_rows(&t, &err);
     if (st == TARN_OK) {
       st = follow(&t, &err);

@@ -71,7 +71,7 @@ TARN_EXPORT void tarn_stream_free(tarn_stream *stream); /* accepts NULL */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_schema(tarn_stream *stream,
                                                         struct ArrowSchema *out, tarn_error *err);
 
-/* What kinds of rows follow the first rows, which are all +I. */
+/* What kinds of rows follow the first rows, which are all +I (or +U, as their last version was). */
 typedef enum tarn_stream_kinds {
   TARN_STREAM_INSERTS = 0, /* +I alone: no primary key, or first-row */
   TARN_STREAM_UPSERTS = 1, /* rows as written, the latest of a key counts; -D, but no -U: not a

@@ -8,6 +8,8 @@
  *   producer input                  +I           the kinds that came in    ALL
  *   producer lookup, full-comp.     +I           +I, -U, +U, -D            ALL
  *
+ * (In the full phase a merged row has the kind of its last version, which may be +U.)
+ *
  * UPSERT is no complete changelog: who needs -U keeps the rows himself (Flink's
  * ChangelogNormalize).
  *

@@ -18,6 +18,7 @@ void sm_begin_in(stream_maker *m, tarn_env *env, const char *fields, const char 
   env->clock_ms = clock_ms;
   env->clock_ctx = m;
   wm_begin_in(&m->w, env, fields, partition_keys, primary_keys, options);
+  wm_open(&m->w);
 }
 
 void sm_begin(stream_maker *m, const char *fields, const char *partition_keys,
@@ -30,6 +31,13 @@ void sm_begin(stream_maker *m, const char *fields, const char *partition_keys,
 
 void sm_end(stream_maker *m) {
   wm_end(&m->w);
+}
+
+void sm_end_in(stream_maker *m) {
+  wm_close(&m->w);
+  tn_table_release(m->w.table);
+  m->w.tm.env = NULL;
+  tm_end(&m->w.tm);
 }
 
 /* ------------------------------------------------------------------ commits */

@@ -22,6 +22,7 @@ void sm_begin(stream_maker *m, const char *fields, const char *partition_keys,
 void sm_begin_in(stream_maker *m, tarn_env *env, const char *fields, const char *partition_keys,
                  const char *primary_keys, const char *options);
 void sm_end(stream_maker *m);
+void sm_end_in(stream_maker *m); /* the environment stays */
 
 /* Commit rows ("1|a;-D 2|b"); the id of the snapshot. */
 int64_t sm_commit(stream_maker *m, const char *rows);

@@ -365,8 +365,7 @@ static tarn_status torture_once(void *ctx, tarn_env *env, tarn_error *why) {
   st = follow_once(table, env, why);
   alloc->fail_at = 0;
   tn_table_release(table);
-  m.w.tm.env = NULL;  // the caller's
-  sm_end(&m);
+  sm_end_in(&m);
   return st;
 }
 
