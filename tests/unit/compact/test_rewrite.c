@@ -144,6 +144,18 @@ static void rewrite__tells_changes_against_the_top_level(void **state) {
   run_cases(cases, TN_COUNT(cases), KV);
 }
 
+/* The top row counts as what was there, though the merge leaves it out (its value is in level 3).
+ */
+static void rewrite__sees_the_top_row_below_others(void **state) {
+  static const rewrite_case cases[] = {
+      {FULL ";force-lookup=true;merge-engine=aggregation;fields.n.aggregate-function=sum",
+       TN_REWRITE_FULL, 5, .files = {"0L0 9|+|1|10", "0L3 8|+|1|12", "0L5 1|+|1|5;1|+|2|6"},
+       .expected = "[9|+I|1|22;1|+I|2|6] ~[1|-U|1|5;9|+U|1|22]"},
+  };
+  (void)state;
+  run_cases(cases, TN_COUNT(cases), KSUM);
+}
+
 static void rewrite__refuses_two_rows_at_the_top(void **state) {
   static const rewrite_case c = {FULL, TN_REWRITE_FULL, 5,
                                  .files = {"0L0 9|+|1|c", "0L5 1|+|1|a", "0L5 2|+|1|b"}};
@@ -624,6 +636,35 @@ static void rewrite__copies_the_smallest_of_many_runs(void **state) {
   tn_test_temp_dir_remove(folder);
 }
 
+/* A run holds files of any level: each row keeps that of its file, on disk, too. */
+static void rewrite__keeps_levels_within_runs(void **state) {
+  char *folder = tn_test_temp_dir();
+  (void)state;
+  for (int spills = 0; spills < 2; spills++) {
+    tn_rewrite_run runs[3];
+    rewrite_maker m;
+    rm_open(&m, KV, "k", "bucket=1;sort-spill-threshold=2;" LOOKUP);
+    m.spill_folder = spills ? folder : NULL;
+    m.request.mode = TN_REWRITE_LOOKUP;
+    m.request.output_level = 4;
+    rm_file(&m, "0L0 7|+|1|a;8|+|2|b");
+    rm_file(&m, "0L4 3|+|5|c;4|+|6|d");
+    rm_file(&m, "0L4 1|+|1|x;2|+|2|y");
+    rm_file(&m, "0L0 9|+|5|e;9|-|6|f");
+    rm_file(&m, "0L0 6|+|2|z;6|+|6|g")->file_size = 9000;
+    runs[0] = (tn_rewrite_run){&m.files[0], 2};
+    runs[1] = (tn_rewrite_run){&m.files[2], 2};
+    runs[2] = (tn_rewrite_run){&m.files[4], 1};
+    m.sections[0] = (tn_rewrite_section){runs, 3};
+    rm_assert(&m,
+              "[7|+I|1|a;8|+I|2|b;9|+I|5|e] "
+              "~[1|-U|1|x;7|+U|1|a;2|-U|2|y;8|+U|2|b;3|-U|5|c;9|+U|5|e;4|-D|6|d]");
+    assert_int_equal(m.result.n_spilled_bytes > 0, spills);
+    rm_close(&m);
+  }
+  tn_test_temp_dir_remove(folder);
+}
+
 static void rewrite__reads_old_schemas(void **state) {
   rewrite_maker m;
   (void)state;
@@ -832,6 +873,7 @@ int main(void) {
       cmocka_unit_test(rewrite__orders_by_sequence_fields),
       cmocka_unit_test(rewrite__folds),
       cmocka_unit_test(rewrite__tells_changes_against_the_top_level),
+      cmocka_unit_test(rewrite__sees_the_top_row_below_others),
       cmocka_unit_test(rewrite__refuses_two_rows_at_the_top),
       cmocka_unit_test(rewrite__looks_up_deeper_rows),
       cmocka_unit_test(rewrite__marks_superseded_rows),
@@ -847,6 +889,7 @@ int main(void) {
       cmocka_unit_test(rewrite__describes_its_files),
       cmocka_unit_test(rewrite__rolls_at_the_target_size),
       cmocka_unit_test(rewrite__copies_the_smallest_of_many_runs),
+      cmocka_unit_test(rewrite__keeps_levels_within_runs),
       cmocka_unit_test(rewrite__reads_old_schemas),
       cmocka_unit_test(rewrite__tells_of_lost_files),
       cmocka_unit_test(rewrite__leaves_no_file_when_it_fails),
