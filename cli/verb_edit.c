@@ -521,6 +521,8 @@ static tarn_status open_writer(edit_job *job, tarn_error *err) {
   o.row_kind_name = KIND_NAME;
   o.spill_folder = spill_folder();
   o.cancel = job->session->cancel;
+  o.waits_for_compaction = 1;
+  o.skips_full_compaction = cli_args_has(job->session->args, OPT_COMMIT_ID);
   st = tarn_writer_create(job->scan.table, &o, &job->writer, err);
   return st == TARN_OK ? cli_committer(job->session, job->scan.table,
                                        tarn_writer_commit_user(job->writer), &job->committer, err)

@@ -188,6 +188,8 @@ static tarn_status open_writer(write_job *job, tarn_error *err) {
   o.row_kind_name = job->kind_name != NULL ? job->kind_name : "";
   o.spill_folder = spill != NULL && *spill != '\0' ? spill : "/tmp";
   o.cancel = job->session->cancel;
+  o.waits_for_compaction = job->interval_ms == 0; /* else the next commits have it */
+  o.skips_full_compaction = job->has_id;          /* who names commits says when, too */
   return tarn_writer_create(job->table, &o, &job->writer, err);
 }
 
@@ -229,6 +231,9 @@ static tarn_status commit(write_job *job, tarn_error *err) {
     job->since_commit = 0;
     job->next_id += job->next_id < TARN_BATCH_COMMIT;
     job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  }
+  if (st == TARN_OK && result.compaction_dropped) { /* others changed what it knows of the table */
+    st = tarn_writer_refresh(job->writer, err);
   }
   tarn_messages_free(messages);
   return st;

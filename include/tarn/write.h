@@ -41,9 +41,15 @@ typedef struct tarn_writer_options {
   const char *spill_folder;  /* where buffers spill (a temporary folder of its own is made in it);
                                 NULL: full buffers become files of level 0 */
   tarn_cancel *cancel;       /* NULL: cannot be cancelled; must outlive the writer */
+  /* 1: tarn_writer_prepare() waits for compactions. 0: it does where the table says so (lookup-wait
+   * of tables that need lookup, commit.force-compact), and with TARN_BATCH_COMMIT. */
+  int32_t waits_for_compaction;
+  /* 1: tables with 'changelog-producer' = 'full-compaction' are compacted fully by the commits that
+   * 'full-compaction.delta-commits' names, if it is set; 0: and else by each commit. */
+  int32_t skips_full_compaction;
 } tarn_writer_options;
 
-#define TARN_WRITER_OPTIONS_INIT {sizeof(tarn_writer_options), 0, 0, 0, 0, -1, 0, 0, 0}
+#define TARN_WRITER_OPTIONS_INIT {sizeof(tarn_writer_options), 0, 0, 0, 0, -1, 0, 0, 0, 0, 0}
 
 /* options may be NULL. out: tarn_writer_free(). Keeps what it needs of the table.
  * Errors: TARN_E_UNSUPPORTED (a table or option that cannot be written yet, by name),
@@ -75,7 +81,15 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_write(tarn_writer *writer,
  * TARN_BATCH_COMMIT, once). out: tarn_messages_free(). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_prepare(tarn_writer *writer, int64_t identifier,
                                                          tarn_messages **out, tarn_error *err);
-/* Load the state of all buckets again from the latest snapshot, after a CONFLICT or a recovery.
+/* Flush, and compact what rows came for since the last tarn_writer_prepare(): all files of a bucket
+ * into one level when is_full is not 0, else what is due. What was compacted is in the messages of
+ * the next tarn_writer_prepare(). Without effect where writers do not compact: 'write-only' =
+ * 'true', append tables without buckets, postponed buckets. Writers compact by themselves, too, as
+ * the table's options say, while rows come. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_compact(tarn_writer *writer, int32_t is_full,
+                                                         tarn_error *err);
+/* Load the state of all buckets again from the latest snapshot, after a CONFLICT or a recovery, and
+ * after a commit that dropped a compaction (tarn_commit_result).
  * What is prepared and not committed must have been aborted; what was written since is dropped. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err);
 
@@ -183,6 +197,9 @@ typedef struct tarn_commit_result {
   size_t struct_size;
   int64_t first_snapshot_id, last_snapshot_id; /* of the snapshots made; 0: none */
   int32_t attempts;
+  int32_t compaction_dropped; /* 1: the messages' compactions conflicted with what others did, and
+                                 were left out; the rows are there. Writers need a
+                                 tarn_writer_refresh() */
 } tarn_commit_result;
 
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_create(tarn_table *table,

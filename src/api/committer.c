@@ -87,6 +87,7 @@ static tarn_status begin_call(tarn_committer *c, int64_t identifier, const tarn_
   call->options = (tn_commit_options){.user = c->user,
                                       .commits_empty = c->commits_empty,
                                       .checks_appends = c->checks_appends,
+                                      .drops_compaction = true,
                                       .cancel = c->cancel};
   if (identifier == TARN_BATCH_COMMIT && ignores_empty != NULL &&
       tn_slice_is_nocase(tn_slice_text(ignores_empty), "false")) {
@@ -135,7 +136,8 @@ static tarn_status end_call(commit_call *call, tarn_status st, tarn_commit_resul
     tarn_commit_result all = {.struct_size = result->struct_size,
                               .first_snapshot_id = call->result.first_id,
                               .last_snapshot_id = call->result.last_id,
-                              .attempts = call->result.n_attempts};
+                              .attempts = call->result.n_attempts,
+                              .compaction_dropped = call->result.has_dropped};
     memcpy(result, &all, result->struct_size < sizeof(all) ? result->struct_size : sizeof(all));
   }
   tn_arena_reset(&call->arena);

@@ -93,6 +93,9 @@ static tarn_status open_write(tarn_writer *writer, tn_table *table, const tarn_w
                                     .n_columns = (int32_t)o->n_columns,
                                     .first_row_id = o->first_row_id,
                                     .spill_folder = o->spill_folder,
+                                    .compacts = true,
+                                    .waits = o->waits_for_compaction != 0,
+                                    .skips_full_compaction = o->skips_full_compaction != 0,
                                     .cancel = o->cancel};
   if (columns != NULL) {
     TN_TRY(find_columns(table, o, columns, err));
@@ -277,6 +280,12 @@ tarn_status tarn_writer_prepare(tarn_writer *writer, int64_t identifier, tarn_me
   writer->last_identifier = identifier;
   *out = messages;
   return TARN_OK;
+}
+
+tarn_status tarn_writer_compact(tarn_writer *writer, int32_t is_full, tarn_error *err) {
+  tn_error_reset(err);
+  TN_TRY(tn_env_check(writer->env, err));
+  return tn_write_compact_all(writer->write, is_full != 0, err);
 }
 
 tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err) {

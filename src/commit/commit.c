@@ -95,13 +95,45 @@ static tn_attempt_request request_of(const tn_committable *c, tn_commit_kind kin
                               .n_properties = c->n_properties};
 }
 
+/* Remove what compactions made; what they would have replaced is still there. */
+static tarn_status drop_compaction(tn_commit_job *job, const tn_committable *c, tarn_error *err) {
+  tn_committable part = *c;
+  part.messages = tn_arena_calloc(&job->arena, (size_t)c->n_messages, sizeof(*part.messages));
+  if (part.messages == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < c->n_messages; i++) {
+    part.messages[i] = c->messages[i];
+    part.messages[i].new_files = part.messages[i].changelog_files = (tn_data_files){NULL, 0};
+    part.messages[i].new_indexes = (tn_index_files){NULL, 0};
+  }
+  return tn_commit_abort(job->table, &part, err);
+}
+
 static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c,
                                      const tn_commit_changes *changes, tn_commit_result *result,
                                      tarn_error *err) {
   tn_attempt_request request = request_of(c, TN_COMMIT_COMPACT);
+  tarn_error why;
+  tarn_status st;
   request.changes = changes;
   request.checks_conflicts = true;
-  return tn_attempt_run(job, &request, result, err);
+  if (!job->options->drops_compaction) {
+    return tn_attempt_run(job, &request, result, err);
+  }
+  tn_error_reset(&why);
+  st = tn_attempt_run(job, &request, result, &why);
+  if (st == TARN_E_CONFLICT) {
+    tn_log(job->table->env, TARN_LOG_WARN,
+           "event=compaction_dropped table=%s identifier=%lld reason=\"%.200s\"",
+           job->table->full_name, (long long)c->identifier, why.message);
+    result->has_dropped = true;
+    return drop_compaction(job, c, err);
+  }
+  if (st != TARN_OK && err != NULL) {
+    *err = why;
+  }
+  return st;
 }
 
 static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit_result *result,
@@ -127,7 +159,7 @@ tarn_status tn_commit_append(tn_table *table, const tn_commit_options *options,
                              tarn_error *err) {
   tn_commit_job job;
   tarn_status st;
-  *result = (tn_commit_result){0, 0, 0};
+  *result = (tn_commit_result){0};
   TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
   TN_TRY_TO(done, append(&job, committable, result, err));
 done:
@@ -202,7 +234,7 @@ tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *option
                                 bool is_dynamic, tn_commit_result *result, tarn_error *err) {
   tn_commit_job job;
   tarn_status st;
-  *result = (tn_commit_result){0, 0, 0};
+  *result = (tn_commit_result){0};
   TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
   if (filter != NULL && !tn_pred_only_uses(filter, is_partition_column, table->schema)) {
     st = tn_fail(err, TARN_E_INVALID,
@@ -225,7 +257,7 @@ tarn_status tn_commit_compact_manifests(tn_table *table, const tn_commit_options
       .kind = TN_COMMIT_COMPACT, .identifier = INT64_MAX, .compacts_manifests = true};
   tn_commit_job job;
   tarn_status st;
-  *result = (tn_commit_result){0, 0, 0};
+  *result = (tn_commit_result){0};
   TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
   TN_TRY_TO(done, tn_attempt_run(&job, &request, result, err));
 done:
@@ -253,7 +285,7 @@ tarn_status tn_commit_analyze(tn_table *table, const tn_commit_options *options,
                               tn_commit_result *result, tarn_error *err) {
   tn_commit_job job;
   tarn_status st;
-  *result = (tn_commit_result){0, 0, 0};
+  *result = (tn_commit_result){0};
   TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
   st = analyze(&job, statistics_json, snapshot_id, result, err);
   if (st != TARN_OK) { /* also what was written before the first attempt */

@@ -9,7 +9,7 @@
  *   C4  After a failure before publication the metadata files of the attempt are removed; data
  *       files stay the caller's.
  *   C5  A compacting part is a snapshot of its own behind the appending one; it conflicts or not
- *       by itself.
+ *       by itself, and may be dropped then.
  *   C6  Index manifests, statistics, nextRowId and the watermark are carried on by every kind.
  * Rule: org.apache.paimon.operation.FileStoreCommitImpl; spec: commit, 1-7.
  */
@@ -24,6 +24,9 @@ typedef struct tn_commit_options {
   const char *user;
   bool commits_empty;  /* an empty append makes a snapshot, too */
   bool checks_appends; /* conflicts of plain appends are looked for, too */
+  /* A compacting part that conflicts is no failure: its files are removed, and the result tells.
+   * Whoever compacted must look at the table anew. */
+  bool drops_compaction;
   /* Data evolution: rows that are updated must not have been since this snapshot. */
   bool checks_row_ids;
   int64_t row_ids_since;
@@ -42,6 +45,7 @@ typedef struct tn_commit_options {
 typedef struct tn_commit_result {
   int64_t first_id, last_id; /* of the snapshots made; 0: none */
   int32_t n_attempts;
+  bool has_dropped; /* the compacting part */
 } tn_commit_result;
 
 /* Errors of all: CONFLICT (Java's words: which files, which users; retries used up), TIMEOUT

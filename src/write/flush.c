@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "merge/key.h"
-#include "write/write_parts.h"
+#include "write/compact_inline.h"
 
 #define BATCH_ROWS 8192
 #define LEAST_BATCH_ROWS 16
@@ -459,7 +459,7 @@ static tarn_status flush_bucket(tn_flush *f, tn_open_bucket *b, tn_sort_row *row
   }
   TN_TRY(tn_close_data_writer(w, b, false, writer, err));
   b->n_stored = b->n_spilled = 0;
-  return TARN_OK;
+  return tn_inline_flushed(w, b, err);
 }
 
 static tarn_status flush_buckets(tn_write *w, const bool *is_wanted, tarn_error *err) {

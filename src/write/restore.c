@@ -10,10 +10,18 @@
 #include "model/partition.h"
 #include "plan/entries.h"
 #include "plan/plan.h"
-#include "write/write_parts.h"
+#include "write/compact_inline.h"
 
 #define MAX_FILTERED 32 /* partitions */
 #define SNAPSHOT_TRIES 5
+
+/* What a bucket has in the snapshot, for its compaction. */
+typedef struct restored {
+  tn_data_file *files;
+  size_t n_files, files_capacity;
+  tn_index_entry *vectors;
+  size_t n_vectors, vectors_capacity;
+} restored;
 
 typedef struct restore {
   tn_write *w;
@@ -21,6 +29,7 @@ typedef struct restore {
   size_t n_buckets;
   tn_arena arena;
   tn_manifest_refs manifests;
+  restored *states; /* by the numbers of buckets; NULL: the writer does not compact */
 } restore;
 
 /* ------------------------------------------------------------------ the filter */
@@ -134,22 +143,39 @@ static tarn_status refuse_bucket_count(const tn_write *w, const tn_scan_entry *e
   return st;
 }
 
-static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *err) {
-  tn_router *router = &r->w->router;
-  const tn_map_entry *entry = tn_map_find(&router->partitions, e->partition->bytes);
+/* The open bucket that is to be restored; NULL: it is none. */
+static tn_open_bucket *find_bucket(const restore *r, tn_slice partition, int32_t bucket) {
+  const tn_router *router = &r->w->router;
+  const tn_map_entry *entry = tn_map_find(&router->partitions, partition);
   uint8_t key[8];
-  tn_open_bucket *b;
   if (entry == NULL) {
-    return TARN_OK;
+    return NULL;
   }
   tn_store_le32(key, (uint32_t)entry->value.num);
-  tn_store_le32(key + 4, (uint32_t)e->bucket);
+  tn_store_le32(key + 4, (uint32_t)bucket);
   entry = tn_map_find(&router->places, tn_slice_of(key, 8));
-  if (entry == NULL) {
-    return TARN_OK;
+  if (entry == NULL || !router->buckets[entry->value.num]->must_restore) {
+    return NULL;
   }
-  b = router->buckets[entry->value.num];
-  if (!b->must_restore) {
+  return router->buckets[entry->value.num];
+}
+
+static tarn_status take_file(restore *r, const tn_open_bucket *b, const tn_scan_entry *e,
+                             tarn_error *err) {
+  restored *state = &r->states[b->number];
+  void *items = state->files;
+  if (!tn_arena_grow(&r->arena, &items, &state->files_capacity, state->n_files,
+                     sizeof(*state->files))) {
+    return tn_oom(err);
+  }
+  state->files = items;
+  tn_scan_entry_file(e, &state->files[state->n_files++]);
+  return TARN_OK;
+}
+
+static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *err) {
+  tn_open_bucket *b = find_bucket(r, e->partition->bytes, e->bucket);
+  if (b == NULL) {
     return TARN_OK;
   }
   if (e->total_buckets != r->w->table->facts.bucket) {
@@ -161,6 +187,74 @@ static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *er
     }
     b->next_sequence = e->max_sequence + 1;
   }
+  return r->states != NULL ? take_file(r, b, e, err) : TARN_OK;
+}
+
+/* ------------------------------------------------------------------ deletion vectors */
+
+static tarn_status copy_vectors(restore *r, const tn_index_entry *from, tn_index_entry *to,
+                                tarn_error *err) {
+  const tn_dv_range *ranges = from->dv_ranges.items;
+  tn_dv_range *copies = tn_arena_calloc(&r->arena, (size_t)from->dv_ranges.count, sizeof(*copies));
+  *to = (tn_index_entry){.bucket = from->bucket,
+                         .has_dv_ranges = from->has_dv_ranges,
+                         .has_external_path = from->has_external_path};
+  if (copies == NULL || !tn_arena_slice(&r->arena, from->partition, &to->partition) ||
+      !tn_arena_slice(&r->arena, from->index_type, &to->index_type) ||
+      !tn_arena_slice(&r->arena, from->file_name, &to->file_name) ||
+      !tn_arena_slice(&r->arena, from->external_path, &to->external_path)) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < from->dv_ranges.count; i++) {
+    copies[i] = ranges[i];
+    if (!tn_arena_slice(&r->arena, ranges[i].data_file, &copies[i].data_file)) {
+      return tn_oom(err);
+    }
+  }
+  to->dv_ranges = from->dv_ranges;
+  to->dv_ranges.items = copies;
+  return TARN_OK;
+}
+
+static tarn_status on_index(void *ctx, const tn_index_entry *e, tarn_error *err) {
+  restore *r = ctx;
+  const tn_open_bucket *b = find_bucket(r, e->partition, e->bucket);
+  restored *state = b != NULL ? &r->states[b->number] : NULL;
+  void *items;
+  if (b == NULL || !tn_slice_is(e->index_type, "DELETION_VECTORS")) {
+    return TARN_OK;
+  }
+  items = state->vectors;
+  if (!tn_arena_grow(&r->arena, &items, &state->vectors_capacity, state->n_vectors,
+                     sizeof(*state->vectors))) {
+    return tn_oom(err);
+  }
+  state->vectors = items;
+  return copy_vectors(r, e, &state->vectors[state->n_vectors++], err);
+}
+
+static tarn_status read_vectors(restore *r, const tn_snapshot *s, tarn_error *err) {
+  const tn_table *table = r->w->table;
+  const tn_manifest_name name = {s->index_manifest, -1, -1};
+  if (!table->facts.deletion_vectors || s->index_manifest == NULL) {
+    return TARN_OK;
+  }
+  return tn_index_manifest_read(table->env, table->storage, &tn_plan_readers, table->path, &name,
+                                on_index, r, err);
+}
+
+/* ------------------------------------------------------------------ a snapshot */
+
+/* Buckets that have files are compacted with them. */
+static tarn_status open_compactions(restore *r, tarn_error *err) {
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    tn_open_bucket *b = r->buckets[i];
+    const restored *state = &r->states[b->number];
+    if (state->n_files > 0) {
+      TN_TRY(tn_inline_open(r->w, b, state->files, (int32_t)state->n_files, state->vectors,
+                            (int32_t)state->n_vectors, err));
+    }
+  }
   return TARN_OK;
 }
 
@@ -171,6 +265,14 @@ static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *e
       .table = r->w->table, .filter = &filter, .row_limit = -1, .cancel = r->w->options.cancel};
   tarn_status st = TARN_OK;
   r->manifests = (tn_manifest_refs){0};
+  r->states = NULL;
+  if (r->w->compaction != NULL) {
+    request.keeps_stats = true;
+    r->states = tn_arena_calloc(&r->arena, r->w->router.n_buckets, sizeof(*r->states));
+    if (r->states == NULL) {
+      return tn_oom(err);
+    }
+  }
   TN_TRY_TO(done, make_filter(r, &filter, err));
   TN_TRY_TO(done, read_lists(r, &filter, s, err));
   request.manifests = r->manifests.items;
@@ -178,6 +280,11 @@ static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *e
   TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
   for (int64_t i = 0; i < entries.count; i++) {
     TN_TRY_TO(done, take_entry(r, entries.items[i], err));
+  }
+  if (r->states != NULL) {
+    TN_TRY_TO(done, read_vectors(r, s, err));
+    st = open_compactions(r, err);
+    tn_inline_saw(r->w, s->id);
   }
 done:
   tn_entries_reset(&entries);

@@ -187,8 +187,8 @@ static tarn_status open_bucket(tn_write *w, uint32_t partition, int32_t number, 
   return TARN_OK;
 }
 
-static tarn_status bucket_number(tn_write *w, uint32_t partition, int32_t number, uint32_t *out,
-                                 tarn_error *err) {
+tarn_status tn_open_bucket_number(tn_write *w, uint32_t partition, int32_t number, uint32_t *out,
+                                  tarn_error *err) {
   uint8_t key[8];
   const tn_map_entry *entry;
   tn_store_le32(key, partition);
@@ -218,7 +218,7 @@ static tarn_status number_rows(tn_write *w, const tn_batch *batch, const uint32_
       bucket_of[i] = known[buckets[i]];
       continue;
     }
-    TN_TRY(bucket_number(w, partition, buckets[i], &number, err));
+    TN_TRY(tn_open_bucket_number(w, partition, buckets[i], &number, err));
     if ((uint32_t)buckets[i] < FEW_BUCKETS) {
       known[buckets[i]] = number;
     }

@@ -6,7 +6,7 @@
 #include "column/arrow_import.h"
 #include "column/rowkind.h"
 #include "merge/key.h"
-#include "write/write_parts.h"
+#include "write/compact_inline.h"
 
 /* ------------------------------------------------------------------ checks */
 
@@ -305,6 +305,7 @@ tarn_status tn_write_batch(tn_write *w, const tn_batch *batch, const int8_t *kin
   tarn_status st;
   TN_TRY(tn_write_check(w, batch, kinds, 0, err));
   TN_TRY(tn_cancel_check(w->options.cancel, err));
+  TN_TRY(tn_inline_check(w, err));
   if (batch->n_rows == 0) {
     return TARN_OK;
   }
@@ -350,6 +351,7 @@ static tarn_status put_indexes(tn_write *w, tn_arena *arena, tn_commit_message *
     if (st != TARN_OK) {
       for (int32_t k = 0; k < i; k++) {
         tn_assign_remove(w, &messages[k].new_indexes);
+        messages[k].new_indexes = (tn_index_files){NULL, 0};
       }
       return st;
     }
@@ -358,41 +360,46 @@ static tarn_status put_indexes(tn_write *w, tn_arena *arena, tn_commit_message *
   return TARN_OK;
 }
 
+static tarn_status put_message(tn_write *w, tn_open_bucket *b, tn_arena *arena,
+                               tn_commit_message *m, bool *has_any, tarn_error *err) {
+  m->bucket = b->bucket;
+  m->total_buckets = w->table->facts.bucket;
+  m->has_total_buckets = true;
+  if (!tn_arena_slice(arena, b->partition, &m->partition)) {
+    return tn_oom(err);
+  }
+  TN_TRY(copy_files(arena, &b->files, &m->new_files, err));
+  TN_TRY(copy_files(arena, &b->changelog_files, &m->changelog_files, err));
+  TN_TRY(tn_inline_take(w, b, arena, m, has_any, err)); /* the last that can fail */
+  *has_any |= b->files.n > 0 || b->changelog_files.n > 0;
+  return TARN_OK;
+}
+
+/* On failure *messages are those that have parts which nobody owns. */
 static tarn_status put_messages(tn_write *w, tn_arena *arena, tn_commit_message **messages,
                                 int32_t *n_messages, tarn_error *err) {
   const tn_router *r = &w->router;
-  int32_t n = 0;
   tn_commit_message *all = tn_arena_calloc(arena, r->n_buckets, sizeof(*all));
   const tn_open_bucket **owners = tn_arena_calloc(arena, r->n_buckets, sizeof(*owners));
   if (all == NULL || owners == NULL) {
     return tn_oom(err);
   }
-  for (size_t i = 0; i < r->n_buckets; i++) {
-    const tn_open_bucket *b = r->buckets[i];
-    tn_commit_message *m = &all[n];
-    if (b->files.n == 0 && b->changelog_files.n == 0) {
-      continue;
-    }
-    m->bucket = b->bucket;
-    m->total_buckets = w->table->facts.bucket;
-    m->has_total_buckets = true;
-    if (!tn_arena_slice(arena, b->partition, &m->partition)) {
-      return tn_oom(err);
-    }
-    TN_TRY(copy_files(arena, &b->files, &m->new_files, err));
-    TN_TRY(copy_files(arena, &b->changelog_files, &m->changelog_files, err));
-    owners[n++] = b;
-  }
-  TN_TRY(put_indexes(w, arena, all, owners, n, err));
   *messages = all;
-  *n_messages = n;
-  return TARN_OK;
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    tn_commit_message *m = &all[*n_messages];
+    bool has_any;
+    TN_TRY(put_message(w, r->buckets[i], arena, m, &has_any, err));
+    if (has_any) {
+      owners[(*n_messages)++] = r->buckets[i];
+    }
+  }
+  return put_indexes(w, arena, all, owners, *n_messages, err);
 }
 
 static void forget_files(tn_write *w) {
   for (size_t i = 0; i < w->router.n_buckets; i++) {
     tn_open_bucket *b = w->router.buckets[i];
-    if (b->files.n == 0 && !b->must_restore) {
+    if (b->files.n == 0 && !b->must_restore && b->compaction == NULL) {
       b->must_restore = true;
       w->router.n_must_restore++;
     }
@@ -401,22 +408,87 @@ static void forget_files(tn_write *w) {
   tn_arena_reset(&w->files_arena);
 }
 
+static tarn_status flush_rows(tn_write *w, tarn_error *err) {
+  TN_TRY(tn_flush_all(w, err));
+  return tn_close_writers(w, err);
+}
+
 tarn_status tn_write_prepare(tn_write *w, int64_t identifier, tn_arena *arena,
                              tn_commit_message **messages, int32_t *n_messages, tarn_error *err) {
   tarn_status st;
-  (void)identifier; /* matters to writers that compact */
   *messages = NULL;
   *n_messages = 0;
   TN_TRY(check_state(w, err));
   w->has_failed = true;
-  st = tn_flush_all(w, err);
-  st = st == TARN_OK ? tn_close_writers(w, err) : st;
+  tn_inline_begin_prepare(w, identifier);
+  st = flush_rows(w, err);
+  st = st == TARN_OK ? tn_inline_settle(w, identifier, err) : st;
   st = st == TARN_OK ? put_messages(w, arena, messages, n_messages, err) : st;
+  st = st == TARN_OK ? tn_inline_prepared(w, identifier, err) : st;
+  if (st != TARN_OK) {
+    for (int32_t i = 0; i < *n_messages; i++) {
+      tn_inline_remove(w, &(*messages)[i]);
+      tn_assign_remove(w, &(*messages)[i].new_indexes);
+    }
+    *messages = NULL;
+    *n_messages = 0;
+  }
   TN_TRY(tn_table_fault(w->table, st, err));
   w->has_failed = false;
   forget_files(w);
   w->buffers = w->always_buffers;
   return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ compaction */
+
+/* The bucket, opened and restored. */
+static tarn_status have_bucket(tn_write *w, tn_slice partition, int32_t bucket,
+                               tn_open_bucket **out, tarn_error *err) {
+  uint32_t number;
+  TN_TRY(tn_partition_number(w, partition, &number, err));
+  TN_TRY(tn_open_bucket_number(w, number, bucket, &number, err));
+  *out = w->router.buckets[number];
+  if ((*out)->must_restore) {
+    TN_TRY(tn_restore(w, out, 1, err));
+    (*out)->must_restore = false;
+    w->router.n_must_restore--;
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_write_compact(tn_write *w, tn_slice partition, int32_t bucket, bool is_full,
+                             tarn_error *err) {
+  tn_open_bucket *b;
+  tarn_status st;
+  TN_TRY(check_state(w, err));
+  if (w->compaction == NULL) {
+    return TARN_OK;
+  }
+  w->has_failed = true;
+  TN_TRY_TO(done, flush_rows(w, err));
+  TN_TRY_TO(done, have_bucket(w, partition, bucket, &b, err));
+  st = tn_inline_compact(w, b, is_full, err);
+done:
+  w->has_failed = st != TARN_OK;
+  return tn_table_fault(w->table, st, err);
+}
+
+tarn_status tn_write_compact_all(tn_write *w, bool is_full, tarn_error *err) {
+  tarn_status st;
+  TN_TRY(check_state(w, err));
+  if (w->compaction == NULL) {
+    return TARN_OK;
+  }
+  w->has_failed = true;
+  st = flush_rows(w, err);
+  for (size_t i = 0; i < w->router.n_buckets && st == TARN_OK; i++) {
+    if (w->router.buckets[i]->files.n > 0) {
+      st = tn_inline_compact(w, w->router.buckets[i], is_full, err);
+    }
+  }
+  w->has_failed = st != TARN_OK;
+  return tn_table_fault(w->table, st, err);
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -434,6 +506,7 @@ static void remove_files(tn_write *w) {
 }
 
 static void forget_buckets(tn_write *w) {
+  tn_inline_reset(w);
   remove_files(w);
   tn_assign_reset(w);
   tn_cross_reset(w);
@@ -458,6 +531,7 @@ void tn_write_free(tn_write *w) {
   if (w != NULL) {
     tn_mem *mem = &w->env->mem;
     forget_buckets(w);
+    tn_inline_free(w);
     tn_spill_free(w->spill);
     for (int32_t c = 0; w->defaults != NULL && c < w->n_fields; c++) {
       tn_vec_reset(w->env, &w->defaults[c]);

@@ -7,11 +7,14 @@
  * Invariants
  *   WR1  Rows of one bucket keep the order in which they came: it decides between equal keys.
  *   WR2  A bucket starts from the newest files that it has in the latest snapshot when its first
- * row comes: sequence numbers go on behind their largest, its bucket count must be theirs. WR3 What
- * prepare() gave is the caller's; all other files are removed when the writer ends. WR4  One memory
- * budget over all buckets (write-buffer-size, and half of the environment's): without room rows go
- * to a spilled run, or the largest buckets to files of level 0. WR5  A batch that is refused leaves
- * nothing: checks come before any row is taken in.
+ *        row comes: sequence numbers go on behind their largest, its bucket count must be theirs.
+ *   WR3  What prepare() gave is the caller's; all other files are removed when the writer ends.
+ *   WR4  One memory budget over all buckets (write-buffer-size, and half of the environment's):
+ *        without room rows go to a spilled run, or the largest buckets to files of level 0.
+ *   WR5  A batch that is refused leaves nothing: checks come before any row is taken in.
+ *   WR6  Compactions run beside the writer, of each bucket one at a time. What they did is told
+ *        with a later prepare, as a part of its own. One that fails leaves no file, and fails the
+ *        writer.
  *
  * Rule: org.apache.paimon.operation.{AbstractFileStoreWrite,KeyValueFileStoreWrite,
  * AppendFileStoreWrite}, mergetree.MergeTreeWriter, mergetree.SortBufferWriteBuffer,
@@ -31,9 +34,12 @@ typedef struct tn_table_write_options {
   bool ignores_previous;  /* for an overwrite: sequence 0, the table's own bucket count */
   const int32_t *columns; /* row tracking: only these columns of the table; NULL: all. Copied */
   int32_t n_columns;
-  int64_t first_row_id;      /* with columns */
-  const char *spill_folder;  /* on the local file system; NULL: no spilling. Copied */
-  const tarn_cancel *cancel; /* NULL: none */
+  int64_t first_row_id;       /* with columns */
+  const char *spill_folder;   /* on the local file system; NULL: no spilling. Copied */
+  bool compacts;              /* unless the table is write-only */
+  bool waits;                 /* prepare() waits for compactions, whatever the table says */
+  bool skips_full_compaction; /* only a table that says full-compaction.delta-commits gets them */
+  const tarn_cancel *cancel;  /* NULL: none */
 } tn_table_write_options;
 
 typedef struct tn_write tn_write; /* one thread at a time */
@@ -63,6 +69,12 @@ TN_CHECKED tarn_status tn_write_batch(tn_write *write, const tn_batch *batch, co
 TN_CHECKED tarn_status tn_write_prepare(tn_write *write, int64_t identifier, tn_arena *arena,
                                         tn_commit_message **messages, int32_t *n_messages,
                                         tarn_error *err);
+/* Flush everything, then compact: one bucket, or all that rows came for since the last prepare.
+ * is_full: all files of a bucket into one level. The results are in the messages of the next
+ * prepare. Nothing happens where a writer does not compact. */
+TN_CHECKED tarn_status tn_write_compact(tn_write *write, tn_slice partition, int32_t bucket,
+                                        bool is_full, tarn_error *err);
+TN_CHECKED tarn_status tn_write_compact_all(tn_write *write, bool is_full, tarn_error *err);
 /* Forget all buckets; they start anew from the latest snapshot. What was written since the last
  * prepare is dropped. */
 TN_CHECKED tarn_status tn_write_refresh(tn_write *write, tarn_error *err);

@@ -3,7 +3,7 @@
 #include "base/ascii.h"
 #include "column/cast_parse.h"
 #include "merge/key.h"
-#include "write/write_parts.h"
+#include "write/compact_inline.h"
 
 /* ------------------------------------------------------------------ refusals */
 
@@ -422,7 +422,8 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
   if (facts->bucket_mode == TN_BUCKETS_CROSS) {
     TN_TRY(tn_cross_create(w, err));
   }
-  return read_sizes(w, err);
+  TN_TRY(read_sizes(w, err));
+  return tn_inline_create(w, err);
 }
 
 tarn_status tn_write_create(tn_table *table, const tn_table_write_options *options, tn_write **out,

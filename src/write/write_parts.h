@@ -12,6 +12,7 @@
  *   flush.c        rows that waited become files
  *   flush_merge.c  likewise through a merge engine
  *   append.c       rows that need not wait
+ *   compact_inline.c, compact_jobs.c  buckets are compacted while they are written
  *
  * Rows that wait lie in the store in the batches they came in, whatever their bucket; each row
  * knows the number of its bucket, and how many rows of that came before it: the sequence number
@@ -34,6 +35,10 @@ typedef struct tn_file_list {
   size_t n, capacity;
 } tn_file_list;
 
+/* Compaction beside the writer (compact_inline.h), of all buckets and of one. */
+typedef struct tn_inline tn_inline;
+typedef struct tn_inline_bucket tn_inline_bucket;
+
 /* A partition and bucket that rows came for. */
 typedef struct tn_open_bucket {
   uint32_t number;    /* its own, in the router */
@@ -48,6 +53,8 @@ typedef struct tn_open_bucket {
   tn_data_file_names names;
   tn_data_writer *writer;              /* of rows that need not wait; NULL: none is open */
   tn_file_list files, changelog_files; /* complete, since the last prepare */
+  tn_inline_bucket *compaction;        /* NULL: nothing can be compacted yet */
+  bool wants_full;                     /* it was written since its last full compaction */
 } tn_open_bucket;
 
 typedef struct tn_router {
@@ -215,7 +222,8 @@ struct tn_write {
   bool buffers; /* rows of append tables go to the store */
   bool always_buffers;
   int32_t n_writers, max_writers;
-  int64_t next_row_id; /* of rows of single columns */
+  int64_t next_row_id;   /* of rows of single columns */
+  tn_inline *compaction; /* NULL: the writer does not compact */
 
   tn_write_stats stats;
   bool has_failed;
@@ -262,8 +270,11 @@ TN_CHECKED tarn_status tn_partition_numbers(tn_write *w, const tn_batch *batch, 
 /* bucket_of[i] = the number of the open bucket of row i, which is opened if need be. */
 TN_CHECKED tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bucket_of,
                                 tarn_error *err);
+/* The open bucket of a partition's number, opened if need be. */
+TN_CHECKED tarn_status tn_open_bucket_number(tn_write *w, uint32_t partition, int32_t bucket,
+                                             uint32_t *out, tarn_error *err);
 /* Raise the sequence numbers of buckets[0 .. n), which must be restored, behind those of the latest
- * snapshot (WR2). */
+ * snapshot (WR2); what they hold there is compacted with what comes. */
 TN_CHECKED tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err);
 
 /* ------------------------------------------------------------------ files */

@@ -1,0 +1,442 @@
+/* compact_inline.c - a writer that compacts the buckets that it writes. */
+#include "write/compact_inline.h"
+
+#include "tarn/write.h"
+#include "write/compact_jobs.h"
+
+struct tn_inline_bucket {
+  tn_compact_job job;
+  tn_bucket_compactor *compactor;
+  tn_data_file_names names; /* its own: compactions run beside the writer */
+  size_t n_given;           /* files of the bucket that the compactor knows */
+  int64_t last_identifier;  /* of the last commit with files of it */
+  bool has_last;
+  bool has_results;     /* that no message has */
+  bool was_passed_over; /* they missed a commit, because a job ran */
+  bool has_picked;      /* in the prepare that goes on */
+  bool has_news;        /* for that commit */
+};
+
+struct tn_inline {
+  tn_compact_options options;
+  tn_rewriter *rewriter;
+  tn_compact_jobs jobs;
+  tarn_cancel cancel; /* when the caller has none */
+  bool forces;        /* commit.force-compact */
+  bool picks_early;   /* buckets with few files may be picked, too */
+  bool is_preparing, waits;
+
+  /* What is visible of this user's commits: from the snapshots up to this one. */
+  int64_t seen_snapshot;
+  int64_t committed;
+  bool has_committed;
+};
+
+/* ------------------------------------------------------------------ which tables */
+
+static tarn_status compacts(const tn_write *w, bool *out, tarn_error *err) {
+  const tn_table_facts *f = &w->table->facts;
+  bool write_only, clusters;
+  *out = false;
+  TN_TRY(tn_options_bool(&w->table->options, "write-only", &write_only, err));
+  TN_TRY(tn_options_bool(&w->table->options, "clustering.incremental", &clusters, err));
+  if (!w->options.compacts || write_only || w->options.columns != NULL || f->data_evolution ||
+      f->row_tracking) {
+    return TARN_OK;
+  }
+  *out = f->has_primary_key ? f->bucket_mode != TN_BUCKETS_POSTPONE
+                            : f->bucket_mode == TN_BUCKETS_FIXED && !clusters;
+  return TARN_OK;
+}
+
+tarn_status tn_inline_create(tn_write *w, tarn_error *err) {
+  tn_inline *in;
+  tn_rewriter_setup setup = {.table = w->table, .spill_folder = w->options.spill_folder};
+  bool is_wanted;
+  TN_TRY(compacts(w, &is_wanted, err));
+  if (!is_wanted) {
+    return TARN_OK;
+  }
+  in = tn_arena_calloc(&w->arena, 1, sizeof(*in));
+  if (in == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_compact_options_read(w->table, &w->arena, &in->options, err));
+  TN_TRY(tn_options_bool(&w->table->options, "commit.force-compact", &in->forces, err));
+  in->picks_early = in->options.force_up_level_0 || in->options.has_optimization_interval ||
+                    in->options.has_total_size_threshold ||
+                    in->options.has_incremental_size_threshold;
+  atomic_init(&in->cancel.is_set, false);
+  setup.options = &in->options;
+  setup.cancel = w->options.cancel != NULL ? w->options.cancel : &in->cancel;
+  /* Rows that wait have half of the memory. */
+  setup.n_threads = 2 * tn_pool_threads(w->env->pool);
+  TN_TRY(tn_compact_jobs_init(&in->jobs, &w->env->mem, w->env->pool, err));
+  w->compaction = in;
+  return tn_rewriter_create(&setup, &in->rewriter, err);
+}
+
+/* ------------------------------------------------------------------ buckets */
+
+static void close_bucket(tn_write *w, tn_open_bucket *b) {
+  tn_inline_bucket *x = b->compaction;
+  tarn_status st;
+  if (x == NULL) {
+    return;
+  }
+  if (x->job.task != NULL) { /* it is done, or never ran */
+    st = tn_bucket_compactor_finish(x->compactor, x->job.task, NULL);
+    if (st != TARN_OK) {
+      tn_log(w->env, TARN_LOG_WARN, "event=compaction_lost table=%s bucket=%d", w->table->full_name,
+             (int)b->bucket);
+    }
+  }
+  tn_bucket_compactor_free(x->compactor);
+  tn_free(&w->env->mem, x);
+  b->compaction = NULL;
+}
+
+tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, const tn_data_file *files,
+                           int32_t n_files, const tn_index_entry *vectors, int32_t n_vectors,
+                           tarn_error *err) {
+  tn_inline *in = w->compaction;
+  tn_bucket_setup setup;
+  tn_bucket_state state = {b->partition, b->bucket, files, n_files, vectors, n_vectors};
+  tn_inline_bucket *x;
+  tarn_status st;
+  if (in == NULL || b->compaction != NULL) {
+    return TARN_OK;
+  }
+  x = tn_calloc(&w->env->mem, 1, sizeof(*x));
+  if (x == NULL) {
+    return tn_oom(err);
+  }
+  setup = (tn_bucket_setup){w->table, in->rewriter, &in->options, &x->names};
+  st = tn_bucket_compactor_create(&setup, &state, &x->compactor, err);
+  if (st != TARN_OK) {
+    tn_free(&w->env->mem, x);
+    return st;
+  }
+  b->compaction = x;
+  return TARN_OK;
+}
+
+/* The bucket's tree, with all of its files in it. *out NULL: there is none, as nothing can be
+ * picked. */
+static tarn_status grow(tn_write *w, tn_open_bucket *b, bool is_needed, tn_inline_bucket **out,
+                        tarn_error *err) {
+  tn_inline *in = w->compaction;
+  int64_t least = w->is_key_value ? in->options.trigger : in->options.append_min_files;
+  *out = NULL;
+  if (b->compaction == NULL) {
+    if (b->files.n == 0 || (!is_needed && !in->picks_early && (int64_t)b->files.n < least)) {
+      return TARN_OK;
+    }
+    TN_TRY(tn_inline_open(w, b, NULL, 0, NULL, 0, err));
+  }
+  for (; b->compaction->n_given < b->files.n; b->compaction->n_given++) {
+    TN_TRY(tn_bucket_compactor_add(b->compaction->compactor,
+                                   &b->files.items[b->compaction->n_given], err));
+  }
+  *out = b->compaction;
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ jobs */
+
+tarn_status tn_inline_check(tn_write *w, tarn_error *err) {
+  tarn_status st;
+  if (w->compaction == NULL) {
+    return TARN_OK;
+  }
+  st = tn_compact_jobs_status(&w->compaction->jobs, err);
+  return st == TARN_OK
+             ? TARN_OK
+             : tn_error_context(err, st, "%s: compaction beside its writer", w->table->full_name);
+}
+
+void tn_inline_saw(tn_write *w, int64_t snapshot_id) {
+  if (w->compaction != NULL && w->compaction->seen_snapshot == 0) {
+    w->compaction->seen_snapshot = snapshot_id;
+  }
+}
+
+/* Take in what a job did. */
+static tarn_status sync(tn_write *w, tn_inline_bucket *x, bool waits, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  if (x->job.task != NULL && tn_compact_job_is_done(&in->jobs, &x->job, waits)) {
+    tn_compact_task *task = x->job.task;
+    x->job.task = NULL;
+    x->job.state = TN_JOB_NONE;
+    TN_TRY(tn_bucket_compactor_finish(x->compactor, task, err));
+    x->has_results = true;
+  }
+  return tn_inline_check(w, err);
+}
+
+static tarn_status pick(tn_write *w, tn_inline_bucket *x, bool is_full, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  if (x->job.task == NULL) {
+    TN_TRY(tn_bucket_compactor_pick(x->compactor, is_full, &x->job.task, err));
+    if (x->job.task != NULL) {
+      tn_compact_job_start(&in->jobs, &x->job);
+    }
+  }
+  return TARN_OK;
+}
+
+/* A flush of Java's writer, but for the files: it waits before a bucket gets one run too many. */
+static tarn_status flushed(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  waits |= x != NULL && x->n_given < b->files.n && tn_bucket_compactor_should_wait(x->compactor);
+  TN_TRY(grow(w, b, false, &x, err));
+  if (x == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(sync(w, x, waits, err));
+  if (w->compaction->is_preparing && !w->compaction->waits) {
+    return TARN_OK; /* the next one is picked behind the commit, which has the results so far */
+  }
+  x->has_picked = w->compaction->is_preparing;
+  return pick(w, x, false, err);
+}
+
+tarn_status tn_inline_flushed(tn_write *w, tn_open_bucket *b, tarn_error *err) {
+  return w->compaction != NULL ? flushed(w, b, w->compaction->waits, err) : TARN_OK;
+}
+
+tarn_status tn_inline_compact(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error *err) {
+  tn_inline_bucket *x;
+  if (w->compaction == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(grow(w, b, true, &x, err));
+  if (x != NULL) {
+    TN_TRY(sync(w, x, true, err));
+    TN_TRY(pick(w, x, is_full, err));
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ a commit */
+
+/* Every so many commits what was written is compacted fully; 0: never. Rule:
+ * GlobalFullCompactionSinkWrite. */
+static int64_t full_interval(const tn_write *w) {
+  const tn_compact_options *o = &w->compaction->options;
+  return o->delta_commits == 0 && o->changelog_producer == TN_CHANGELOG_FULL_COMPACTION &&
+                 !w->options.skips_full_compaction
+             ? 1
+             : o->delta_commits;
+}
+
+static bool is_full_due(const tn_write *w, int64_t identifier) {
+  int64_t n = full_interval(w);
+  return n > 0 && (identifier == TARN_BATCH_COMMIT || identifier % n == 0);
+}
+
+static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  if (is_full && b->wants_full) {
+    TN_TRY(tn_inline_compact(w, b, true, err));
+    b->wants_full = b->compaction == NULL;
+  } else if (b->files.n > 0 || x != NULL) {
+    if (x == NULL || !x->has_picked) {
+      TN_TRY(flushed(w, b, w->compaction->waits, err));
+    }
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_inline_settle(tn_write *w, int64_t identifier, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  const tn_router *r = &w->router;
+  bool is_full;
+  if (in == NULL) {
+    return TARN_OK;
+  }
+  is_full = is_full_due(w, identifier);
+  in->waits |= is_full;
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    r->buckets[i]->wants_full |= full_interval(w) > 0 && r->buckets[i]->files.n > 0;
+    TN_TRY(settle_bucket(w, r->buckets[i], is_full, err));
+  }
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    tn_inline_bucket *x = r->buckets[i]->compaction;
+    if (x != NULL) {
+      bool waits = in->waits || x->was_passed_over ||
+                   tn_bucket_compactor_should_wait_to_prepare(x->compactor);
+      TN_TRY(sync(w, x, waits, err));
+      x->has_picked = false;
+    }
+  }
+  return TARN_OK;
+}
+
+void tn_inline_begin_prepare(tn_write *w, int64_t identifier) {
+  tn_inline *in = w->compaction;
+  if (in != NULL) {
+    in->is_preparing = true;
+    in->waits = w->options.waits || identifier == TARN_BATCH_COMMIT || in->forces ||
+                (in->options.needs_lookup && in->options.lookup_wait);
+  }
+}
+
+static void remove_files(tn_write *w, const tn_commit_message *m, const tn_data_files *files) {
+  for (int32_t i = 0; i < files->n; i++) {
+    bool was_there = false;
+    for (int32_t k = 0; k < m->compact_before.n && !was_there; k++) {
+      was_there = tn_slice_equal(m->compact_before.items[k].file_name, files->items[i].file_name);
+    }
+    if (!was_there) {
+      tn_data_file_delete(w->table, m->partition, m->bucket, &files->items[i]);
+    }
+  }
+}
+
+tarn_status tn_inline_take(tn_write *w, tn_open_bucket *b, tn_arena *arena,
+                           tn_commit_message *message, bool *has_any, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  *has_any = false;
+  if (x == NULL || !x->has_results) {
+    return TARN_OK;
+  }
+  x->was_passed_over = x->job.task != NULL;
+  if (x->was_passed_over) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_bucket_compactor_take(x->compactor, arena, message, has_any, err));
+  x->has_results = false;
+  x->has_news = *has_any;
+  if (w->options.ignores_previous) { /* no changelog is committed with an overwrite */
+    remove_files(w, message, &message->compact_changelog);
+    message->compact_changelog = (tn_data_files){NULL, 0};
+  }
+  return TARN_OK;
+}
+
+void tn_inline_remove(tn_write *w, const tn_commit_message *m) {
+  if (w->compaction != NULL) {
+    remove_files(w, m, &m->compact_after);
+    remove_files(w, m, &m->compact_changelog);
+    tn_assign_remove(w, &m->compact_new_indexes);
+  }
+}
+
+/* ------------------------------------------------------------------ buckets that are done */
+
+/* Which of this user's commits are visible: in snapshots that came since the last look. */
+static tarn_status look_for_commits(tn_write *w, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  const tn_table *t = w->table;
+  tn_arena arena;
+  int64_t latest;
+  tarn_status st = TARN_OK;
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &latest, err));
+  tn_arena_init(&arena, &w->env->mem, SIZE_MAX);
+  for (int64_t id = latest; id > in->seen_snapshot; id--) {
+    tn_snapshot s;
+    tn_arena_reset(&arena);
+    st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, &arena, &s, err);
+    if (st != TARN_OK) {
+      break;
+    }
+    if (s.commit_user != NULL && strcmp(s.commit_user, w->options.user) == 0) {
+      in->committed = s.commit_identifier;
+      in->has_committed = true;
+      break;
+    }
+  }
+  tn_arena_reset(&arena);
+  if (st == TARN_E_NOT_FOUND) { /* older ones have expired */
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  in->seen_snapshot = st == TARN_OK ? latest : in->seen_snapshot;
+  return st;
+}
+
+static bool is_behind_commit(const tn_inline *in, const tn_inline_bucket *x) {
+  return !x->has_last || (in->has_committed && x->last_identifier < in->committed);
+}
+
+/* Rule: AbstractFileStoreWrite#prepareCommit, its cleaner; MergeTreeWriter#compactNotCompleted. */
+static tarn_status let_go(tn_write *w, tn_open_bucket *b, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  if (b->wants_full || x->has_results || x->job.task != NULL ||
+      !is_behind_commit(w->compaction, x)) {
+    return TARN_OK;
+  }
+  TN_TRY(pick(w, x, false, err));
+  if (x->job.task == NULL && !tn_bucket_compactor_is_behind(x->compactor)) {
+    close_bucket(w, b);
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  const tn_router *r = &w->router;
+  bool has_looked = false, has_waited;
+  if (in == NULL) {
+    return TARN_OK;
+  }
+  has_waited = in->waits;
+  in->is_preparing = in->waits = false;
+  if (identifier == TARN_BATCH_COMMIT) { /* it was the only one */
+    return TARN_OK;
+  }
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    tn_open_bucket *b = r->buckets[i];
+    tn_inline_bucket *x;
+    TN_TRY(grow(w, b, true, &x, err));
+    if (x == NULL) {
+      continue;
+    }
+    x->n_given = 0;
+    if (b->files.n > 0 || b->changelog_files.n > 0 || x->has_news) {
+      x->last_identifier = identifier;
+      x->has_last = true;
+      x->has_news = false;
+      if (!has_waited) {
+        TN_TRY(pick(w, x, false, err));
+      }
+      continue;
+    }
+    if (!has_looked) {
+      TN_TRY(look_for_commits(w, err));
+      has_looked = true;
+    }
+    TN_TRY(let_go(w, b, err));
+  }
+  return TARN_OK;
+}
+
+bool tn_inline_stays(const tn_write *w, const tn_open_bucket *b) {
+  (void)w;
+  return b->compaction != NULL;
+}
+
+void tn_inline_reset(tn_write *w) {
+  tn_inline *in = w->compaction;
+  if (in == NULL) {
+    return;
+  }
+  atomic_store(&in->cancel.is_set, true);
+  tn_compact_jobs_stop(&in->jobs);
+  for (size_t i = 0; i < w->router.n_buckets; i++) {
+    close_bucket(w, w->router.buckets[i]);
+  }
+  tn_compact_jobs_forgive(&in->jobs);
+  atomic_store(&in->cancel.is_set, false);
+  in->is_preparing = in->waits = false;
+}
+
+void tn_inline_free(tn_write *w) {
+  if (w->compaction != NULL) {
+    tn_inline_reset(w);
+    tn_rewriter_free(w->compaction->rewriter);
+    tn_compact_jobs_reset(&w->compaction->jobs, &w->env->mem);
+    w->compaction = NULL;
+  }
+}
