@@ -400,6 +400,8 @@ tarn_status tn_bucket_compactor_finish(tn_bucket_compactor *b, tn_compact_task *
     st = st == TARN_OK ? update_vectors(b, t, err) : st;
     if (st == TARN_OK) {
       st = add_results(b, t, err);
+    }
+    if (st == TARN_OK) {
       tn_task_let_go(t);
     }
   } else if (b->is_append) { /* the files wait again */

@@ -73,6 +73,27 @@ static tn_rewrite_mode choose_mode(const tn_compact_task *t, const tn_rewrite_se
   return o->needs_lookup && has_level_0(sections, n) ? TN_REWRITE_LOOKUP : TN_REWRITE_PLAIN;
 }
 
+/* The files of a rewrite become the task's; those that cannot are removed. */
+static tarn_status adopt(tn_compact_task *t, const tn_rewrite_result *result, tarn_error *err) {
+  size_t n_after = t->after.n, n_changelog = t->changelog.n;
+  tarn_status st;
+  TN_TRY_TO(done, put_files(t, &t->changelog, result->changelog, result->n_changelog, err));
+  for (int32_t i = 0; i < result->n_files; i++) {
+    TN_TRY_TO(done, note(&t->made, result->files[i].file_name, err));
+  }
+  st = put_files(t, &t->after, result->files, result->n_files, err);
+done:
+  n_after = t->after.n - n_after;
+  n_changelog = t->changelog.n - n_changelog;
+  for (size_t i = n_after; st != TARN_OK && i < (size_t)result->n_files; i++) {
+    tn_data_file_delete(t->setup.table, t->partition, t->bucket, &result->files[i]);
+  }
+  for (size_t i = n_changelog; st != TARN_OK && i < (size_t)result->n_changelog; i++) {
+    tn_data_file_delete(t->setup.table, t->partition, t->bucket, &result->changelog[i]);
+  }
+  return st;
+}
+
 /* Merge sections; what comes of it is in the task's results. */
 static tarn_status merge_sections(tn_compact_task *t, const tn_rewrite_section *sections, size_t n,
                                   bool drops_deletes, bool writes_data, tarn_error *err) {
@@ -98,11 +119,7 @@ static tarn_status merge_sections(tn_compact_task *t, const tn_rewrite_section *
     request.marks = (tn_rewrite_marks){mark, t};
   }
   TN_TRY(tn_rewrite(t->setup.rewriter, &request, &t->arena, &result, err));
-  TN_TRY(put_files(t, &t->changelog, result.changelog, result.n_changelog, err));
-  for (int32_t i = 0; i < result.n_files; i++) {
-    TN_TRY(note(&t->made, result.files[i].file_name, err));
-  }
-  return put_files(t, &t->after, result.files, result.n_files, err);
+  return adopt(t, &result, err);
 }
 
 static tarn_status rewrite(tn_compact_task *t, const tn_rewrite_section *sections, size_t n,
@@ -296,10 +313,7 @@ static tarn_status concat(tn_compact_task *t, tarn_error *err) {
   }
   request.files = files;
   TN_TRY(tn_concat(t->setup.rewriter, &request, &t->arena, &result, err));
-  for (int32_t i = 0; i < result.n_files; i++) {
-    TN_TRY(note(&t->made, result.files[i].file_name, err));
-  }
-  return put_files(t, &t->after, result.files, result.n_files, err);
+  return adopt(t, &result, err);
 }
 
 tarn_status tn_task_walk(tn_compact_task *t, tarn_error *err) {
