@@ -43,6 +43,9 @@ tarn_status tn_pq_bytes_append(tn_pq_bytes *bytes, const void *data, size_t n_by
 }
 
 void tn_pq_pieces_reset(tn_pq_pieces *pieces) {
+  if (pieces->env == NULL) {
+    return; /* it was never begun */
+  }
   for (size_t i = 0; i < pieces->count; i++) {
     tn_buffer_release(pieces->items[i].buffer);
   }
