@@ -8,6 +8,7 @@ struct tn_source_reader {
   tn_read_options options;
   tn_split_queue splits; /* the first one is being read, if there is a read */
   tn_read *read;
+  size_t reserved;    /* of the memory budget, before it was opened */
   tn_split halves[2]; /* of an overwrite: the files before, those after */
   int32_t half, n_halves;
   int64_t given;  /* rows of the first split that were read, those that were skipped too */
@@ -71,6 +72,7 @@ static tarn_status open_half(tn_source_reader *r, tarn_error *err) {
 /* An overwrite is read as two states: what was there, merged, and what is there now. */
 static tarn_status open_split(tn_source_reader *r, tarn_error *err) {
   const tn_split *split = tn_split_queue_at(&r->splits, 0)->split;
+  r->reserved = atomic_load_explicit(&r->env->mem.reserved_bytes, memory_order_relaxed);
   r->given = 0;
   r->half = 0;
   r->n_halves = 1;
@@ -86,10 +88,23 @@ static tarn_status open_split(tn_source_reader *r, tarn_error *err) {
   return open_half(r, err);
 }
 
+/* What reading a split left in the cache of the environment is of no use: nobody reads its files
+ * again. As much is given back, so that a long stream does not fill the cache. */
+static void give_back_cache(tn_source_reader *r) {
+  size_t now = atomic_load_explicit(&r->env->mem.reserved_bytes, memory_order_relaxed);
+  if (now > r->reserved) {
+    tn_cache_shrink(r->env->cache, now - r->reserved);
+  }
+}
+
 static void finish_split(tn_source_reader *r, int64_t *finished) {
   tn_source_split done;
   int64_t id = tn_split_queue_at(&r->splits, 0)->split->snapshot_id;
+  bool is_change = tn_split_queue_at(&r->splits, 0)->split->is_streaming;
   close_split(r);
+  if (is_change) {
+    give_back_cache(r);
+  }
   r->held = 0;
   if (!r->has_consumed || id > r->consumed) {
     r->has_consumed = true;

@@ -31,6 +31,7 @@ static const char *request(stream_maker *m, tn_enumerator *e, int32_t reader) {
                      (long long)split.split->snapshot_id, (int)split.split->bucket));
     tn_source_split_reset(&split);
   }
+  tn_split_queue_reset(&queue);
   return sm_keep(m, &text);
 }
 
