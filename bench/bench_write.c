@@ -188,6 +188,7 @@ static tarn_status write_all(const settings *s, tarn_table *table, rows *const *
   tarn_committer *committer = NULL;
   tarn_status st;
   options.spill_folder = s->spill;
+  options.waits_for_compaction = 1; /* of tables that are not write-only */
   make_schema(s, &schema);
   st = tarn_writer_create(table, &options, &writer, err);
   st = st == TARN_OK ? tarn_committer_create(table, NULL, &committer, err) : st;
