@@ -10,6 +10,7 @@
  *   write.h      writing and committing
  *   compact.h    compacting
  *   inspect.h    looking into single files
+ *   lookup.h     rows by their keys
  *   parquet.h    Parquet files of Arrow batches
  *   arrow.h      the Arrow C data interface
  */
@@ -22,6 +23,7 @@
 #include "tarn/env.h"
 #include "tarn/error.h"
 #include "tarn/inspect.h"
+#include "tarn/lookup.h"
 #include "tarn/parquet.h"
 #include "tarn/predicate.h"
 #include "tarn/scan.h"
