@@ -457,7 +457,9 @@ static tarn_status take_arguments(tail *t, int64_t *from, bool *is_exact, tarn_e
     s->args->values[OPT_LIMIT] = NO_LIMIT; /* also on a terminal */
   }
   s->args->values[OPT_ROW_KIND] = "";
-  st = take_from(s, from, is_exact, err);
+  /* Its checkpoints are its own affair, and never wait. */
+  st = add_option(s, "source.checkpoint-align.enabled", "false", err);
+  st = st == TARN_OK ? take_from(s, from, is_exact, err) : st;
   if (st == TARN_OK && consumer != NULL) {
     st = add_option(s, "consumer-id", consumer, err);
   }

@@ -192,6 +192,14 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_reader_next(tarn_stream_reader 
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_checkpoint(tarn_stream *stream, int64_t id,
                                                             int64_t rows, tarn_string *out,
                                                             tarn_error *err);
+/* With the option source.checkpoint-align.enabled a checkpoint holds exactly one snapshot: plans
+ * stop behind it, and tarn_stream_checkpoint() is TARN_E_STATE while there is none or it is not
+ * read. This call makes sure that there is one: it plans, and waits up to
+ * source.checkpoint-align.timeout. *snapshot_id: what the readers have to read before the
+ * checkpoint; 0: the stream has ended. Errors: TARN_E_TIMEOUT (which wait, and how long),
+ * TARN_E_CANCELLED, TARN_E_STATE (nothing is aligned). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_align(tarn_stream *stream, tarn_cancel *cancel,
+                                                       int64_t *snapshot_id, tarn_error *err);
 /* The checkpoint, and all before it, are kept for good: the file of the table's consumer-id (if
  * there is one) is told the least snapshot that a reader still needs. consumer.mode=exactly-once:
  * nothing below it will be read again; at-least-once: as Java tells it, the snapshot being read. */

@@ -687,6 +687,55 @@ tarn_status tarn_stream_checkpoint(tarn_stream *s, int64_t id, int64_t rows, tar
   return tn_api_string(st, &bytes, out, err);
 }
 
+/* Plan until there is a snapshot for the next checkpoint. */
+static tarn_status plan_aligned(tarn_stream *s, int64_t *snapshot_id, tn_discovery *discovery,
+                                tarn_error *err) {
+  tarn_status st = lock(s, err);
+  if (st != TARN_OK) {
+    return st;
+  }
+  do {
+    *discovery = TN_DISCOVERY_PAUSED;
+    if (tn_enumerator_aligned(s->coordinator, snapshot_id)) {
+      break;
+    }
+    *snapshot_id = 0;
+    st = tn_enumerator_discover(s->coordinator, discovery, err);
+  } while (st == TARN_OK && *discovery == TN_DISCOVERED_SPLITS);
+  unlock(s);
+  return st;
+}
+
+tarn_status tarn_stream_align(tarn_stream *s, tarn_cancel *cancel, int64_t *snapshot_id,
+                              tarn_error *err) {
+  int64_t timeout_ms, begin_ms = tn_env_now_ms(s->env);
+  tn_error_reset(err);
+  *snapshot_id = 0;
+  TN_TRY(tn_env_check(s->env, err));
+  if (!tn_enumerator_is_aligned(s->coordinator, &timeout_ms)) {
+    return tn_fail(err, TARN_E_STATE, "source.checkpoint-align.enabled is not set");
+  }
+  for (;;) {
+    tn_discovery discovery;
+    int64_t left;
+    int32_t has_news;
+    TN_TRY(plan_aligned(s, snapshot_id, &discovery, err));
+    if (discovery != TN_DISCOVERED_NOTHING) {
+      return TARN_OK;
+    }
+    left = timeout_ms - (tn_env_now_ms(s->env) - begin_ms);
+    if (left <= 0) {
+      return tn_fail(err, TARN_E_TIMEOUT,
+                     "%s: Timeout while waiting for snapshot from paimon source. Snapshot %lld did "
+                     "not come within source.checkpoint-align.timeout (%lld ms): checkpoints "
+                     "should not be more frequent than the table's commits",
+                     s->scan->table->table->full_name, (long long)tarn_stream_position(s),
+                     (long long)timeout_ms);
+    }
+    TN_TRY(tarn_stream_wait(s, left, cancel, &has_news, err));
+  }
+}
+
 tarn_status tarn_stream_complete(tarn_stream *s, int64_t id, tarn_error *err) {
   tarn_status st;
   TN_TRY(lock(s, err));

@@ -42,7 +42,9 @@ struct tn_enumerator {
   tn_split_queue *queues;
   reader_state *readers;
   bool is_finished, stops_trigger;
-  int64_t handled; /* snapshots since the last complete checkpoint */
+  int64_t handled;              /* snapshots since the last complete checkpoint */
+  bool is_aligned, has_aligned; /* has_aligned: a snapshot was planned for the next checkpoint */
+  int64_t aligned, align_timeout_ms;
   bool has_recorded;
   int64_t recorded; /* the position at the last of them */
   progress *progress;
@@ -67,6 +69,9 @@ static tarn_status read_options(tn_enumerator *e, tarn_error *err) {
   TN_TRY(read_flag(e->table, "read.shuffle-bucket-with-partition", &e->shuffles_partitions, err));
   TN_TRY(read_flag(e->table, "bucket-append-ordered", &keeps_append_order, err));
   TN_TRY(tn_options_enum(options, "consumer.mode", &mode, err));
+  TN_TRY(read_flag(e->table, "source.checkpoint-align.enabled", &e->is_aligned, err));
+  TN_TRY(
+      tn_options_int(options, "source.checkpoint-align.timeout", &e->align_timeout_ms, NULL, err));
   if (e->max_splits < 1) {
     return tn_fail(err, TARN_E_INVALID, "option 'scan.max-splits-per-task': %lld",
                    (long long)e->max_splits);
@@ -270,7 +275,8 @@ tarn_status tn_enumerator_discover(tn_enumerator *e, tn_discovery *out, tarn_err
   }
   *out = TN_DISCOVERY_PAUSED;
   if (tn_enumerator_pending(e) >= e->max_pending ||
-      (e->max_snapshots > 0 && e->handled >= e->max_snapshots)) {
+      (e->max_snapshots > 0 && e->handled >= e->max_snapshots) ||
+      (e->is_aligned && e->has_aligned)) {
     return TARN_OK;
   }
   TN_TRY(tn_stream_scan_plan(e->scan, &outcome, &plan, err));
@@ -297,6 +303,8 @@ tarn_status tn_enumerator_discover(tn_enumerator *e, tn_discovery *out, tarn_err
     e->handled++;
   }
   st = add_plan(e, plan, err);
+  e->has_aligned = e->is_aligned && st == TARN_OK;
+  e->aligned = plan->snapshot.id;
   tn_plan_release(plan);
   return st;
 }
@@ -445,11 +453,47 @@ static tarn_status note_progress(tn_enumerator *e, int64_t id, tarn_error *err) 
   return TARN_OK;
 }
 
+bool tn_enumerator_aligned(const tn_enumerator *e, int64_t *snapshot) {
+  *snapshot = e->aligned;
+  return e->has_aligned;
+}
+
+bool tn_enumerator_is_aligned(const tn_enumerator *e, int64_t *timeout_ms) {
+  *timeout_ms = e->align_timeout_ms;
+  return e->is_aligned;
+}
+
+static tarn_status check_aligned(const tn_enumerator *e, int64_t id, tarn_error *err) {
+  int64_t open = 0, pending = tn_enumerator_pending(e);
+  for (int32_t r = 0; r < e->n_readers; r++) {
+    open += (int64_t)e->readers[r].open.count;
+  }
+  if (!e->has_aligned && !e->is_finished) {
+    return tn_fail(err, TARN_E_STATE,
+                   "%s: checkpoint %lld: no snapshot was read since the one before "
+                   "(source.checkpoint-align.enabled)",
+                   e->table->full_name, (long long)id);
+  }
+  if (open > 0 || pending > 0) {
+    return tn_fail(err, TARN_E_STATE,
+                   "%s: checkpoint %lld: snapshot %lld is not read yet: %lld splits wait, %lld are "
+                   "being read (source.checkpoint-align.enabled)",
+                   e->table->full_name, (long long)id, (long long)e->aligned, (long long)pending,
+                   (long long)open);
+  }
+  return TARN_OK;
+}
+
 tarn_status tn_enumerator_checkpoint(tn_enumerator *e, int64_t id, tn_buf *out, tarn_error *err) {
   int64_t next;
   bool has_next = tn_stream_scan_position(e->scan, &next);
+  if (e->is_aligned) {
+    TN_TRY(check_aligned(e, id, err));
+  }
   TN_TRY(tn_pending_splits_encode(e->queues, e->n_queues, has_next, next, out, err));
-  return note_progress(e, id, err);
+  TN_TRY(note_progress(e, id, err));
+  e->has_aligned = false;
+  return TARN_OK;
 }
 
 tarn_status tn_enumerator_complete(tn_enumerator *e, int64_t id, tarn_error *err) {
@@ -501,6 +545,9 @@ tarn_status tn_enumerator_restore(tn_enumerator *e, tn_slice bytes, tn_split_que
     e->n_progress = 0;
     e->told = 0;
     tn_stream_scan_restore(e->scan, has_next, next, false);
+    // What is left of a snapshot is read before the next one.
+    e->has_aligned = e->is_aligned && (pending.count > 0 || (held != NULL && held->count > 0));
+    e->aligned = next - 1;
     st = put_back(e, &pending, err);
     if (st == TARN_OK && held != NULL) {
       st = put_back(e, held, err);

@@ -13,8 +13,11 @@
  *   E4  A consumer is told a snapshot only when all that comes before it was read by every reader,
  *       and the checkpoint that says so is complete.
  *
+ *   E5  With source.checkpoint-align.enabled a checkpoint holds one snapshot: the next one is not
+ *       planned before, and a checkpoint is refused while there is none, or it is being read.
+ *
  * One thread at a time. Rule: org.apache.paimon.flink.source.ContinuousFileSplitEnumerator,
- * ConsumerProgressCalculator, assigners.*. Spec: streaming-source, 6, 8, 11.
+ * ConsumerProgressCalculator, assigners.*, align.*. Spec: streaming-source, 6, 8, 9, 11.
  */
 #ifndef TN_STREAM_ENUMERATOR_H
 #define TN_STREAM_ENUMERATOR_H
@@ -77,8 +80,13 @@ int64_t tn_enumerator_pending(const tn_enumerator *enumerator);
 /* Is the stream at its end, with nothing left to deal out? */
 bool tn_enumerator_has_ended(const tn_enumerator *enumerator);
 
+/* E5: the snapshot of the next checkpoint; false: none is planned yet, or nothing is aligned. */
+bool tn_enumerator_aligned(const tn_enumerator *enumerator, int64_t *snapshot);
+/* Is it so, and how long may a checkpoint wait for its snapshot? */
+bool tn_enumerator_is_aligned(const tn_enumerator *enumerator, int64_t *timeout_ms);
+
 /* Take a checkpoint: append its bytes (tn_pending_splits_encode()), and remember what the consumer
- * may be told when it is complete. Identifiers grow. */
+ * may be told when it is complete. Identifiers grow. Errors: STATE (E5), LIMIT, NOMEM. */
 TN_CHECKED tarn_status tn_enumerator_checkpoint(tn_enumerator *enumerator, int64_t id, tn_buf *out,
                                                 tarn_error *err);
 /* The checkpoint, and those before it, are complete: the consumer's file is written, and does not

@@ -253,8 +253,10 @@ tarn_status tn_source_reader_next(tn_source_reader *r, tn_batch *out, tn_source_
     close_split(r);  // the next call reads it again and skips what was given
     if (r->splits.count > 0 && st != TARN_E_CANCELLED) {
       const tn_source_split *split = tn_split_queue_at(&r->splits, 0);
-      st = tn_error_context(err, st, "%s: snapshot %lld, bucket %d", r->options.table->full_name,
-                            (long long)split->split->snapshot_id, (int)split->split->bucket);
+      st =
+          tn_error_context(err, st, "%s: snapshot %lld, bucket %d%s", r->options.table->full_name,
+                           (long long)split->split->snapshot_id, (int)split->split->bucket,
+                           st == TARN_E_NOT_FOUND ? ", which may have been expired meanwhile" : "");
     }
   }
   return st;

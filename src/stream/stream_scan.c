@@ -239,6 +239,18 @@ static tarn_status restored_full(tn_stream_scan *s, tn_arena *arena, tn_stream_o
   return plan_full(s, &start, plan, err);
 }
 
+/* A file of the snapshot is gone: tells why, as far as that can be known. */
+static tarn_status explain_loss(const tn_stream_scan *s, tarn_error *err) {
+  tarn_error lost = {.status = TARN_E_NOT_FOUND};
+  if (err != NULL) {
+    lost = *err;
+  }
+  TN_TRY(tn_follow_check(s->table, s->is_decoupled, s->next, err));
+  return tn_fail(err, TARN_E_NOT_FOUND,
+                 "%s: snapshot %lld cannot be read, it may have been expired meanwhile: %s",
+                 s->table->full_name, (long long)s->next, lost.message);
+}
+
 /* One snapshot; *outcome PLANNED with *plan NULL: it was passed over. */
 static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outcome *outcome,
                              tn_plan **plan, tarn_error *err) {
@@ -266,7 +278,10 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   *outcome = TN_STREAM_PLANNED;
   TN_TRY(part_of(s, &snapshot, &part, &is_wanted, err));
   if (is_wanted) {
-    TN_TRY(tn_snapshot_plan(&scan, part, &snapshot, plan, err));
+    tarn_status st = tn_snapshot_plan(&scan, part, &snapshot, plan, err);
+    if (st != TARN_OK) {
+      return st == TARN_E_NOT_FOUND ? explain_loss(s, err) : st;
+    }
     note_planned(s, &snapshot);
     if ((*plan)->n_splits == 0) {
       tn_plan_release(*plan);

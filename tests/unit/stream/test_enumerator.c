@@ -283,6 +283,49 @@ static void restore__deals_out_to_any_number_of_readers(void **state) {
   sm_end(&m);
 }
 
+static void expect_state_error(stream_maker *m, tn_enumerator *e, const char *message) {
+  tarn_error error = {0};
+  tn_buf bytes;
+  tn_buf_init(&bytes, &m->w.tm.env->mem, 1 << 20);
+  assert_int_equal(tn_enumerator_checkpoint(e, 1, &bytes, &error), TARN_E_STATE);
+  assert_contains(error.message, message);
+  tn_buf_reset(&bytes);
+}
+
+static void checkpoint__aligned_holds_one_snapshot(void **state) {
+  stream_maker m;
+  tn_enumerator *e;
+  tn_table *table;
+  int64_t id, timeout_ms;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  sm_commit(&m, "1|b");
+  table = sm_table(&m, "scan.snapshot-id=1;source.checkpoint-align.enabled=true");
+  e = open_enumerator(table, 1);
+  assert_true(tn_enumerator_is_aligned(e, &timeout_ms));
+  assert_int_equal(timeout_ms, 30000);
+  expect_state_error(&m, e, "no snapshot was read since the one before");
+  assert_int_equal(discover(e), TN_DISCOVERED_SPLITS);  // finds the start
+  assert_false(tn_enumerator_aligned(e, &id));
+  assert_int_equal(discover(e), TN_DISCOVERED_SPLITS);
+  assert_true(tn_enumerator_aligned(e, &id));
+  assert_int_equal(id, 1);
+  assert_int_equal(discover(e), TN_DISCOVERY_PAUSED);
+  expect_state_error(&m, e, "snapshot 1 is not read yet: 1 splits wait, 0 are being read");
+  assert_string_equal(request(&m, e, 0), "1/b0");
+  expect_state_error(&m, e, "0 splits wait, 1 are being read");
+  tn_enumerator_finished(e, 0, 1);
+  assert_string_equal(request(&m, e, 0), "later");
+  checkpoint(&m, e, 1);
+  assert_int_equal(discover(e), TN_DISCOVERED_SPLITS);
+  assert_true(tn_enumerator_aligned(e, &id));
+  assert_int_equal(id, 2);
+  tn_enumerator_free(e);
+  tn_table_release(table);
+  sm_end(&m);
+}
+
 /* ------------------------------------------------------------------ consumers */
 
 static void complete__tells_the_least_of_all_readers(void **state) {
@@ -385,6 +428,7 @@ int main(void) {
       cmocka_unit_test(discover__stops_while_enough_is_pending),
       cmocka_unit_test(discover__stops_after_so_many_snapshots_of_a_checkpoint),
       cmocka_unit_test(restore__deals_out_to_any_number_of_readers),
+      cmocka_unit_test(checkpoint__aligned_holds_one_snapshot),
       cmocka_unit_test(complete__tells_the_least_of_all_readers),
       cmocka_unit_test(complete__at_least_once_tells_what_is_being_read),
       cmocka_unit_test(create__checks_its_options),

@@ -105,6 +105,27 @@ static void start__modes_of_batches_are_refused(void **state) {
   sm_end(&m);
 }
 
+/* Of what a torn write left behind (known fault B82). */
+static void start__a_consumer_file_that_is_none_is_told(void **state) {
+  static const char *const contents[] = {"", "{\"nextSnapsh", "{}", "{\"nextSnapshot\": \"x\"}"};
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a");
+  for (size_t i = 0; i < TN_COUNT(contents); i++) {
+    tn_table *table = sm_table(&m, "consumer-id=c");
+    tn_stream_scan *scan = sm_scan(&m, table);
+    const char *told;
+    tm_put(&m.w.tm, "consumer/consumer-c", contents[i]);
+    told = sm_step(&m, scan, table);
+    assert_true(strncmp(told, "CORRUPT ", 8) == 0);
+    assert_contains(told, "/t/consumer/consumer-c");
+    tn_stream_scan_free(scan);
+    tn_table_release(table);
+  }
+  sm_end(&m);
+}
+
 static void start__a_consumer_comes_before_the_mode(void **state) {
   stream_maker m;
   (void)state;
@@ -135,6 +156,19 @@ static void follow__compactions_and_overwrites_are_passed_over(void **state) {
   STEPS(&m, "scan.snapshot-id=1", "started 1", "1: +I 1|a;+I 2|a", "4: +I 4|d", "waiting");
   STEPS(&m, "scan.snapshot-id=1;streaming-read-overwrite=true", "started 1", "1: +I 1|a;+I 2|a",
         "3: -D 1|a;-D 2|a;+I 3|c", "4: +I 4|d", "waiting");
+  sm_end(&m);
+}
+
+/* Rows that were deleted before are not removed again (known fault B80). */
+static void follow__an_overwrite_removes_what_was_there(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1");
+  sm_commit(&m, "1|a;2|a;3|a");
+  sm_commit(&m, "-D 2|a");
+  sm_overwrite(&m, "2|b;3|b");
+  STEPS(&m, "scan.snapshot-id=3;streaming-read-overwrite=true", "started 3",
+        "3: -D 1|a;-D 3|a;+I 2|b;+I 3|b", "waiting");
   sm_end(&m);
 }
 
@@ -455,8 +489,10 @@ int main(void) {
       cmocka_unit_test(start__ids_that_expired_are_moved_up),
       cmocka_unit_test(start__waits_for_a_first_snapshot),
       cmocka_unit_test(start__modes_of_batches_are_refused),
+      cmocka_unit_test(start__a_consumer_file_that_is_none_is_told),
       cmocka_unit_test(start__a_consumer_comes_before_the_mode),
       cmocka_unit_test(follow__compactions_and_overwrites_are_passed_over),
+      cmocka_unit_test(follow__an_overwrite_removes_what_was_there),
       cmocka_unit_test(follow__overwrites_of_append_tables_are_their_new_rows),
       cmocka_unit_test(follow__a_producer_gives_its_changelog_of_any_commit),
       cmocka_unit_test(follow__the_full_phase_leaves_out_what_comes_again),
