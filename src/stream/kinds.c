@@ -71,6 +71,13 @@ tarn_status tn_stream_check(const tn_table *table, tarn_error *err) {
                    "streaming read overwrite commit for append table.",
                    table->full_name);
   }
+  if (reads_overwrites && (table->facts.changelog_producer == TN_CHANGELOG_LOOKUP ||
+                           table->facts.changelog_producer == TN_CHANGELOG_FULL_COMPACTION)) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "%s: Cannot set streaming-read-overwrite to true when changelog producer is "
+                   "full-compaction or lookup because it will read duplicated changes.",
+                   table->full_name);
+  }
   if (says_yes(table, "postpone.merge-on-read")) {
     return tn_fail(err, TARN_E_INVALID,
                    "%s: Option 'postpone.merge-on-read' is only supported for batch reads.",

@@ -3,6 +3,8 @@
 
 #include "column/rowkind.h"
 
+#define POSTPONE_BUCKET (-2)
+
 struct tn_source_reader {
   tarn_env *env;
   tn_read_options options;
@@ -77,6 +79,8 @@ static tarn_status open_split(tn_source_reader *r, tarn_error *err) {
   r->half = 0;
   r->n_halves = 1;
   r->halves[0] = *split;
+  // Rows of bucket-postpone are not merged: what they retract is told, in a state as well.
+  r->halves[0].is_streaming = split->is_streaming || split->bucket == POSTPONE_BUCKET;
   if (split->is_incremental) {
     r->n_halves = 2;
     for (int32_t i = 0; i < 2; i++) {

@@ -422,6 +422,8 @@ static void check__refuses_what_java_refuses(void **state) {
        "Pre-aggregate streaming reading is not supported"},
       {KEYED, "k", "bucket=1;merge-engine=first-row", "",
        "First row streaming reading is not supported"},
+      {KEYED, "k", "bucket=1;changelog-producer=lookup;write-only=true",
+       "streaming-read-overwrite=true", "because it will read duplicated changes"},
       {KEYED, "", "bucket=-1", "streaming-read-overwrite=true",
        "Please use streaming-read-append-overwrite"},
   };
