@@ -194,9 +194,10 @@ static tarn_status write_all(const settings *s, tarn_table *table, rows *const *
   st = st == TARN_OK ? tarn_committer_create(table, NULL, &committer, err) : st;
   for (long k = 0; st == TARN_OK && k < s->commits; k++) {
     tarn_messages *messages = NULL;
+    int64_t id = s->commits == 1 ? TARN_BATCH_COMMIT : k;
     st = tarn_writer_write(writer, &schema, &batches[k]->array, err);
-    st = st == TARN_OK ? tarn_writer_prepare(writer, k, &messages, err) : st;
-    st = st == TARN_OK ? tarn_committer_commit(committer, k, messages, NULL, NULL, err) : st;
+    st = st == TARN_OK ? tarn_writer_prepare(writer, id, &messages, err) : st;
+    st = st == TARN_OK ? tarn_committer_commit(committer, id, messages, NULL, NULL, err) : st;
     tarn_messages_free(messages);
   }
   stats->struct_size = sizeof *stats;

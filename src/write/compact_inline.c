@@ -4,6 +4,9 @@
 #include "tarn/write.h"
 #include "write/compact_jobs.h"
 
+/* Jobs that a writer leaves behind; then it waits for the oldest one. */
+#define MAX_AHEAD 64
+
 struct tn_inline_bucket {
   tn_compact_job job;
   tn_bucket_compactor *compactor;
@@ -13,18 +16,23 @@ struct tn_inline_bucket {
   bool has_last;
   bool has_results;     /* that no message has */
   bool was_passed_over; /* they missed a commit, because a job ran */
-  bool has_picked;      /* in the prepare that goes on */
-  bool has_news;        /* for that commit */
+  bool has_picked;      /* for the commit that is prepared, the last time */
 };
 
 struct tn_inline {
   tn_compact_options options;
   tn_rewriter *rewriter;
   tn_compact_jobs jobs;
-  tarn_cancel cancel; /* when the caller has none */
-  bool forces;        /* commit.force-compact */
-  bool picks_early;   /* buckets with few files may be picked, too */
-  bool is_preparing, waits;
+  tarn_cancel cancel;               /* when the caller has none */
+  bool forces;                      /* commit.force-compact */
+  bool picks_early;                 /* buckets with few files may be picked, too */
+  tn_open_bucket *ahead[MAX_AHEAD]; /* buckets whose jobs may be on their way: a ring */
+  size_t n_begun, n_awaited;        /* of those */
+
+  /* The prepare that goes on. */
+  bool is_preparing, waits, is_full;
+  bool is_last;    /* of a batch */
+  tn_arena *arena; /* of the messages */
 
   /* What is visible of this user's commits: from the snapshots up to this one. */
   int64_t seen_snapshot;
@@ -174,19 +182,93 @@ static tarn_status sync(tn_write *w, tn_inline_bucket *x, bool waits, tarn_error
   return tn_inline_check(w, err);
 }
 
-static tarn_status pick(tn_write *w, tn_inline_bucket *x, bool is_full, tarn_error *err) {
-  tn_inline *in = w->compaction;
-  if (x->job.task == NULL) {
-    TN_TRY(tn_bucket_compactor_pick(x->compactor, is_full, &x->job.task, err));
-    if (x->job.task != NULL) {
-      tn_compact_job_start(&in->jobs, &x->job);
+static void remove_files(tn_write *w, const tn_commit_message *m, const tn_data_files *files) {
+  for (int32_t i = 0; i < files->n; i++) {
+    bool was_there = false;
+    for (int32_t k = 0; k < m->compact_before.n && !was_there; k++) {
+      was_there = tn_slice_equal(m->compact_before.items[k].file_name, files->items[i].file_name);
+    }
+    if (!was_there) {
+      tn_data_file_delete(w->table, m->partition, m->bucket, &files->items[i]);
     }
   }
+}
+
+static void remove_compacted(tn_write *w, tn_open_bucket *b) {
+  const tn_commit_message *m = b->compacted;
+  if (m != NULL) {
+    remove_files(w, m, &m->compact_after);
+    remove_files(w, m, &m->compact_changelog);
+    tn_assign_remove(w, &m->compact_new_indexes);
+    b->compacted = NULL;
+  }
+}
+
+/* Results so far, for the commit that is prepared. Nothing is picked for that any more. */
+static tarn_status take(tn_write *w, tn_open_bucket *b, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  tn_inline_bucket *x = b->compaction;
+  tn_commit_message *m;
+  bool has_any;
+  if (x == NULL || !x->has_results || b->compacted != NULL) {
+    return TARN_OK;
+  }
+  x->was_passed_over = x->job.task != NULL;
+  if (x->was_passed_over) {
+    return TARN_OK;
+  }
+  m = tn_arena_calloc(in->arena, 1, sizeof(*m));
+  if (m == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_bucket_compactor_take(x->compactor, in->arena, m, &has_any, err));
+  m->partition = b->partition;
+  m->bucket = b->bucket;
+  x->has_results = false;
+  b->compacted = has_any ? m : NULL;
+  if (w->options.ignores_previous) { /* no changelog is committed with an overwrite */
+    remove_files(w, m, &m->compact_changelog);
+    m->compact_changelog = (tn_data_files){NULL, 0};
+  }
+  if (in->is_last) {
+    close_bucket(w, b);
+  }
+  return TARN_OK;
+}
+
+/* Wait for the oldest job; what is known of its bucket takes less memory then. */
+static tarn_status await_oldest(tn_write *w, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  tn_open_bucket *b = in->ahead[in->n_awaited++ % MAX_AHEAD];
+  tn_inline_bucket *x = b->compaction;
+  if (x == NULL || x->job.task == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(sync(w, x, true, err));
+  return x->has_picked ? take(w, b, err) : TARN_OK;
+}
+
+static tarn_status pick(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  tn_inline_bucket *x = b->compaction;
+  if (x->job.task != NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_bucket_compactor_pick(x->compactor, is_full, &x->job.task, err));
+  if (x->job.task == NULL) {
+    return TARN_OK;
+  }
+  tn_compact_job_start(&in->jobs, &x->job);
+  if (in->n_begun - in->n_awaited == MAX_AHEAD) {
+    TN_TRY(await_oldest(w, err));
+  }
+  in->ahead[in->n_begun++ % MAX_AHEAD] = b;
   return TARN_OK;
 }
 
 /* A flush of Java's writer, but for the files: it waits before a bucket gets one run too many. */
 static tarn_status flushed(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *err) {
+  const tn_inline *in = w->compaction;
   tn_inline_bucket *x = b->compaction;
   waits |= x != NULL && x->n_given < b->files.n && tn_bucket_compactor_should_wait(x->compactor);
   TN_TRY(grow(w, b, false, &x, err));
@@ -194,11 +276,11 @@ static tarn_status flushed(tn_write *w, tn_open_bucket *b, bool waits, tarn_erro
     return TARN_OK;
   }
   TN_TRY(sync(w, x, waits, err));
-  if (w->compaction->is_preparing && !w->compaction->waits) {
+  if (in->is_preparing && (!in->waits || in->is_full)) {
     return TARN_OK; /* the next one is picked behind the commit, which has the results so far */
   }
-  x->has_picked = w->compaction->is_preparing;
-  return pick(w, x, false, err);
+  x->has_picked = in->is_preparing;
+  return pick(w, b, false, err);
 }
 
 tarn_status tn_inline_flushed(tn_write *w, tn_open_bucket *b, tarn_error *err) {
@@ -213,7 +295,7 @@ tarn_status tn_inline_compact(tn_write *w, tn_open_bucket *b, bool is_full, tarn
   TN_TRY(grow(w, b, true, &x, err));
   if (x != NULL) {
     TN_TRY(sync(w, x, true, err));
-    TN_TRY(pick(w, x, is_full, err));
+    TN_TRY(pick(w, b, is_full, err));
   }
   return TARN_OK;
 }
@@ -235,92 +317,63 @@ static bool is_full_due(const tn_write *w, int64_t identifier) {
   return n > 0 && (identifier == TARN_BATCH_COMMIT || identifier % n == 0);
 }
 
-static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error *err) {
-  tn_inline_bucket *x = b->compaction;
-  if (is_full && b->wants_full) {
-    TN_TRY(tn_inline_compact(w, b, true, err));
-    b->wants_full = b->compaction == NULL;
-  } else if (b->files.n > 0 || x != NULL) {
-    if (x == NULL || !x->has_picked) {
-      TN_TRY(flushed(w, b, w->compaction->waits, err));
+static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  const tn_inline_bucket *x = b->compaction;
+  if (in->is_full && b->wants_full) {
+    tn_inline_bucket *grown;
+    TN_TRY(grow(w, b, true, &grown, err));
+    b->wants_full = grown == NULL;
+    if (grown != NULL) {
+      TN_TRY(sync(w, grown, true, err));
+      grown->has_picked = true;
+      TN_TRY(pick(w, b, true, err));
     }
+  } else if (b->compacted == NULL && (x != NULL ? !x->has_picked : b->files.n > 0)) {
+    TN_TRY(flushed(w, b, in->waits, err));
   }
   return TARN_OK;
 }
 
-tarn_status tn_inline_settle(tn_write *w, int64_t identifier, tarn_error *err) {
+tarn_status tn_inline_settle(tn_write *w, tarn_error *err) {
   tn_inline *in = w->compaction;
   const tn_router *r = &w->router;
-  bool is_full;
   if (in == NULL) {
     return TARN_OK;
   }
-  is_full = is_full_due(w, identifier);
-  in->waits |= is_full;
   for (size_t i = 0; i < r->n_buckets; i++) {
     r->buckets[i]->wants_full |= full_interval(w) > 0 && r->buckets[i]->files.n > 0;
-    TN_TRY(settle_bucket(w, r->buckets[i], is_full, err));
+    TN_TRY(settle_bucket(w, r->buckets[i], err));
   }
   for (size_t i = 0; i < r->n_buckets; i++) {
-    tn_inline_bucket *x = r->buckets[i]->compaction;
+    tn_open_bucket *b = r->buckets[i];
+    tn_inline_bucket *x = b->compaction;
     if (x != NULL) {
       bool waits = in->waits || x->was_passed_over ||
                    tn_bucket_compactor_should_wait_to_prepare(x->compactor);
       TN_TRY(sync(w, x, waits, err));
       x->has_picked = false;
+      TN_TRY(take(w, b, err));
     }
   }
   return TARN_OK;
 }
 
-void tn_inline_begin_prepare(tn_write *w, int64_t identifier) {
+void tn_inline_begin_prepare(tn_write *w, int64_t identifier, tn_arena *arena) {
   tn_inline *in = w->compaction;
   if (in != NULL) {
     in->is_preparing = true;
-    in->waits = w->options.waits || identifier == TARN_BATCH_COMMIT || in->forces ||
+    in->is_last = identifier == TARN_BATCH_COMMIT;
+    in->is_full = is_full_due(w, identifier);
+    in->waits = w->options.waits || in->is_last || in->is_full || in->forces ||
                 (in->options.needs_lookup && in->options.lookup_wait);
+    in->arena = arena;
   }
 }
 
-static void remove_files(tn_write *w, const tn_commit_message *m, const tn_data_files *files) {
-  for (int32_t i = 0; i < files->n; i++) {
-    bool was_there = false;
-    for (int32_t k = 0; k < m->compact_before.n && !was_there; k++) {
-      was_there = tn_slice_equal(m->compact_before.items[k].file_name, files->items[i].file_name);
-    }
-    if (!was_there) {
-      tn_data_file_delete(w->table, m->partition, m->bucket, &files->items[i]);
-    }
-  }
-}
-
-tarn_status tn_inline_take(tn_write *w, tn_open_bucket *b, tn_arena *arena,
-                           tn_commit_message *message, bool *has_any, tarn_error *err) {
-  tn_inline_bucket *x = b->compaction;
-  *has_any = false;
-  if (x == NULL || !x->has_results) {
-    return TARN_OK;
-  }
-  x->was_passed_over = x->job.task != NULL;
-  if (x->was_passed_over) {
-    return TARN_OK;
-  }
-  TN_TRY(tn_bucket_compactor_take(x->compactor, arena, message, has_any, err));
-  x->has_results = false;
-  x->has_news = *has_any;
-  if (w->options.ignores_previous) { /* no changelog is committed with an overwrite */
-    remove_files(w, message, &message->compact_changelog);
-    message->compact_changelog = (tn_data_files){NULL, 0};
-  }
-  return TARN_OK;
-}
-
-void tn_inline_remove(tn_write *w, const tn_commit_message *m) {
-  if (w->compaction != NULL) {
-    remove_files(w, m, &m->compact_after);
-    remove_files(w, m, &m->compact_changelog);
-    tn_assign_remove(w, &m->compact_new_indexes);
-  }
+static void end_prepare(tn_inline *in) {
+  in->is_preparing = in->waits = in->is_full = in->is_last = false;
+  in->arena = NULL;
 }
 
 /* ------------------------------------------------------------------ buckets that are done */
@@ -367,7 +420,7 @@ static tarn_status let_go(tn_write *w, tn_open_bucket *b, tarn_error *err) {
       !is_behind_commit(w->compaction, x)) {
     return TARN_OK;
   }
-  TN_TRY(pick(w, x, false, err));
+  TN_TRY(pick(w, b, false, err));
   if (x->job.task == NULL && !tn_bucket_compactor_is_behind(x->compactor)) {
     close_bucket(w, b);
   }
@@ -382,7 +435,7 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
     return TARN_OK;
   }
   has_waited = in->waits;
-  in->is_preparing = in->waits = false;
+  end_prepare(in);
   if (identifier == TARN_BATCH_COMMIT) { /* it was the only one */
     return TARN_OK;
   }
@@ -394,12 +447,11 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
       continue;
     }
     x->n_given = 0;
-    if (b->files.n > 0 || b->changelog_files.n > 0 || x->has_news) {
+    if (b->files.n > 0 || b->changelog_files.n > 0 || b->compacted != NULL) {
       x->last_identifier = identifier;
       x->has_last = true;
-      x->has_news = false;
       if (!has_waited) {
-        TN_TRY(pick(w, x, false, err));
+        TN_TRY(pick(w, b, false, err));
       }
       continue;
     }
@@ -412,9 +464,10 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
   return TARN_OK;
 }
 
-bool tn_inline_stays(const tn_write *w, const tn_open_bucket *b) {
-  (void)w;
-  return b->compaction != NULL;
+void tn_inline_abandon(tn_write *w) {
+  for (size_t i = 0; w->compaction != NULL && i < w->router.n_buckets; i++) {
+    remove_compacted(w, w->router.buckets[i]);
+  }
 }
 
 void tn_inline_reset(tn_write *w) {
@@ -429,7 +482,8 @@ void tn_inline_reset(tn_write *w) {
   }
   tn_compact_jobs_forgive(&in->jobs);
   atomic_store(&in->cancel.is_set, false);
-  in->is_preparing = in->waits = false;
+  in->n_begun = in->n_awaited = 0;
+  end_prepare(in);
 }
 
 void tn_inline_free(tn_write *w) {

@@ -38,21 +38,17 @@ TN_CHECKED tarn_status tn_inline_check(tn_write *w, tarn_error *err);
 /* The files of a bucket have grown. */
 TN_CHECKED tarn_status tn_inline_flushed(tn_write *w, tn_open_bucket *bucket, tarn_error *err);
 /* What is flushed from now on belongs to the commit that is prepared. */
-void tn_inline_begin_prepare(tn_write *w, int64_t identifier);
-/* All files of a commit are complete: wait for what has to be waited for. */
-TN_CHECKED tarn_status tn_inline_settle(tn_write *w, int64_t identifier, tarn_error *err);
+void tn_inline_begin_prepare(tn_write *w, int64_t identifier, tn_arena *arena);
+/* All files of a commit are complete: wait for what has to be waited for. What compactions did is
+ * told by bucket->compacted: its compact_ parts, in the arena. */
+TN_CHECKED tarn_status tn_inline_settle(tn_write *w, tarn_error *err);
 /* Compact one bucket; all that it is made of is flushed. */
 TN_CHECKED tarn_status tn_inline_compact(tn_write *w, tn_open_bucket *bucket, bool is_full,
                                          tarn_error *err);
-/* Into the compact_ parts of a message; *has_any: false: there is nothing. */
-TN_CHECKED tarn_status tn_inline_take(tn_write *w, tn_open_bucket *bucket, tn_arena *arena,
-                                      tn_commit_message *message, bool *has_any, tarn_error *err);
-/* Remove what was taken into messages that nobody gets. */
-void tn_inline_remove(tn_write *w, const tn_commit_message *message);
 /* The messages of a commit are the caller's. Before the files of buckets are forgotten. */
 TN_CHECKED tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err);
-/* Does the bucket go on with what it knows, without a look at the latest snapshot? */
-bool tn_inline_stays(const tn_write *w, const tn_open_bucket *bucket);
+/* The messages are nobody's: what compactions did for them is removed. */
+void tn_inline_abandon(tn_write *w);
 /* Forget all buckets; those with a job that runs wait for its end. */
 void tn_inline_reset(tn_write *w);
 

@@ -360,7 +360,7 @@ static tarn_status put_indexes(tn_write *w, tn_arena *arena, tn_commit_message *
   return TARN_OK;
 }
 
-static tarn_status put_message(tn_write *w, tn_open_bucket *b, tn_arena *arena,
+static tarn_status put_message(const tn_write *w, const tn_open_bucket *b, tn_arena *arena,
                                tn_commit_message *m, bool *has_any, tarn_error *err) {
   m->bucket = b->bucket;
   m->total_buckets = w->table->facts.bucket;
@@ -370,12 +370,17 @@ static tarn_status put_message(tn_write *w, tn_open_bucket *b, tn_arena *arena,
   }
   TN_TRY(copy_files(arena, &b->files, &m->new_files, err));
   TN_TRY(copy_files(arena, &b->changelog_files, &m->changelog_files, err));
-  TN_TRY(tn_inline_take(w, b, arena, m, has_any, err)); /* the last that can fail */
-  *has_any |= b->files.n > 0 || b->changelog_files.n > 0;
+  if (b->compacted != NULL) {
+    m->compact_before = b->compacted->compact_before;
+    m->compact_after = b->compacted->compact_after;
+    m->compact_changelog = b->compacted->compact_changelog;
+    m->compact_new_indexes = b->compacted->compact_new_indexes;
+  }
+  *has_any = b->files.n > 0 || b->changelog_files.n > 0 || b->compacted != NULL;
   return TARN_OK;
 }
 
-/* On failure *messages are those that have parts which nobody owns. */
+/* On failure *messages are those whose index files may have been written. */
 static tarn_status put_messages(tn_write *w, tn_arena *arena, tn_commit_message **messages,
                                 int32_t *n_messages, tarn_error *err) {
   const tn_router *r = &w->router;
@@ -404,6 +409,7 @@ static void forget_files(tn_write *w) {
       w->router.n_must_restore++;
     }
     b->files = b->changelog_files = (tn_file_list){0};
+    b->compacted = NULL;
   }
   tn_arena_reset(&w->files_arena);
 }
@@ -420,14 +426,14 @@ tarn_status tn_write_prepare(tn_write *w, int64_t identifier, tn_arena *arena,
   *n_messages = 0;
   TN_TRY(check_state(w, err));
   w->has_failed = true;
-  tn_inline_begin_prepare(w, identifier);
+  tn_inline_begin_prepare(w, identifier, arena);
   st = flush_rows(w, err);
-  st = st == TARN_OK ? tn_inline_settle(w, identifier, err) : st;
+  st = st == TARN_OK ? tn_inline_settle(w, err) : st;
   st = st == TARN_OK ? put_messages(w, arena, messages, n_messages, err) : st;
   st = st == TARN_OK ? tn_inline_prepared(w, identifier, err) : st;
   if (st != TARN_OK) {
+    tn_inline_abandon(w);
     for (int32_t i = 0; i < *n_messages; i++) {
-      tn_inline_remove(w, &(*messages)[i]);
       tn_assign_remove(w, &(*messages)[i].new_indexes);
     }
     *messages = NULL;

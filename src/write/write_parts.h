@@ -55,6 +55,7 @@ typedef struct tn_open_bucket {
   tn_file_list files, changelog_files; /* complete, since the last prepare */
   tn_inline_bucket *compaction;        /* NULL: nothing can be compacted yet */
   bool wants_full;                     /* it was written since its last full compaction */
+  const tn_commit_message *compacted;  /* for the commit that is prepared; NULL: nothing */
 } tn_open_bucket;
 
 typedef struct tn_router {
