@@ -374,12 +374,19 @@ tarn_status tarn_stream_check(tarn_stream *s, tarn_error *err) {
 tarn_status tarn_stream_wait(tarn_stream *s, int64_t timeout_ms, tarn_cancel *cancel,
                              int32_t *has_news, tarn_error *err) {
   bool news;
+  int64_t held_ms;
   tn_error_reset(err);
   *has_news = 0;
   TN_TRY(tn_env_check(s->env, err));
   if (timeout_ms < 0 || timeout_ms > s->interval_ms) {
     timeout_ms = s->interval_ms;
   }
+  TN_TRY(lock(s, err));
+  if (tn_stream_scan_held_back(tn_enumerator_scan(s->coordinator), &held_ms) &&
+      held_ms < timeout_ms) {
+    timeout_ms = held_ms;
+  }
+  unlock(s);
   TN_TRY(tn_wait_for(s->wait, timeout_ms, cancel, &news, err));
   *has_news = news;
   return TARN_OK;

@@ -20,8 +20,8 @@ TN_CHECKED tarn_status tn_follow_fetch(tn_table *table, bool is_decoupled, int64
 /* The earliest id that can be followed from; 0: there is none. */
 TN_CHECKED tarn_status tn_follow_earliest(tn_table *table, bool is_decoupled, int64_t *out,
                                           tarn_error *err);
-/* The last id of which the snapshot is earlier than ms, where even the earliest is not the one
- * before it; 0 and *found false: the table has no snapshot. */
+/* The last id of which the snapshot is earlier than ms. *is_known false: even the earliest one is
+ * not, and *out is the id in front of it. *found false: the table has no snapshot. */
 TN_CHECKED tarn_status tn_follow_before(tn_table *table, bool is_decoupled, int64_t ms,
                                         tn_arena *arena, int64_t *out, bool *found, bool *is_known,
                                         tarn_error *err);

@@ -13,8 +13,9 @@ struct tn_source_reader {
   size_t reserved;    /* of the memory budget, before it was opened */
   tn_split halves[2]; /* of an overwrite: the files before, those after */
   int32_t half, n_halves;
-  int64_t given;  /* rows of the first split that were read, those that were skipped too */
-  int64_t held;   /* of them, those that wait */
+  bool is_met;   /* the first split was begun here; else rows of it were given by somebody before */
+  int64_t given; /* rows of the first split that were read, those that were skipped too */
+  int64_t held;  /* of them, those that wait */
   int64_t n_left; /* rows that the limit leaves; -1: no limit */
   bool has_consumed;
   int64_t consumed;
@@ -73,7 +74,13 @@ static tarn_status open_half(tn_source_reader *r, tarn_error *err) {
 
 /* An overwrite is read as two states: what was there, merged, and what is there now. */
 static tarn_status open_split(tn_source_reader *r, tarn_error *err) {
-  const tn_split *split = tn_split_queue_at(&r->splits, 0)->split;
+  const tn_source_split *first = tn_split_queue_at(&r->splits, 0);
+  const tn_split *split = first->split;
+  if (!r->is_met && r->n_left > 0) {
+    // What was given before a restore counts for the limit, too.
+    r->n_left = first->rows_to_skip < r->n_left ? r->n_left - first->rows_to_skip : 0;
+  }
+  r->is_met = true;
   r->reserved = atomic_load_explicit(&r->env->mem.reserved_bytes, memory_order_relaxed);
   r->given = 0;
   r->half = 0;
@@ -110,6 +117,7 @@ static void finish_split(tn_source_reader *r, int64_t *finished) {
     give_back_cache(r);
   }
   r->held = 0;
+  r->is_met = false;
   if (!r->has_consumed || id > r->consumed) {
     r->has_consumed = true;
     r->consumed = id;
@@ -229,6 +237,7 @@ static tarn_status next_batch(tn_source_reader *r, tn_batch *out, tn_source_batc
   while (out->n_rows == 0 && r->splits.count > 0 && r->n_left != 0) {
     if (r->read == NULL) {
       TN_TRY(open_split(r, err));
+      continue;  // nothing may be left of the limit
     }
     TN_TRY(next_of_split(r, out, err));
     if (out->n_rows > 0) {

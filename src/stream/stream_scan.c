@@ -37,6 +37,8 @@ struct tn_stream_scan {
   int64_t watermark;
   bool has_time;
   int64_t time_ms;
+  bool is_held_back; /* the next snapshot is there, but too young */
+  int64_t ready_ms;  /* when it will not be */
   int64_t misses;
 
   tn_stream_metrics metrics;
@@ -260,6 +262,7 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   bool found, is_wanted;
   TN_TRY(tn_follow_fetch(s->table, s->is_decoupled, s->next, arena, &snapshot, &found, err));
   *outcome = TN_STREAM_WAITING;
+  s->is_held_back = false;
   if (!found) {
     if (++s->misses % MISSES_TO_CHECK == 0) {
       TN_TRY(tn_follow_check(s->table, s->is_decoupled, s->next, err));
@@ -273,6 +276,8 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
     return TARN_OK;
   }
   if (s->has_delay && snapshot.time_ms > tn_env_now_ms(s->env) - s->delay_ms) {
+    s->is_held_back = true;
+    s->ready_ms = snapshot.time_ms + s->delay_ms;
     return TARN_OK;
   }
   *outcome = TN_STREAM_PLANNED;
@@ -371,6 +376,12 @@ bool tn_stream_scan_watermark(const tn_stream_scan *s, int64_t *out) {
 bool tn_stream_scan_time(const tn_stream_scan *s, int64_t *out_ms) {
   *out_ms = s->time_ms;
   return s->has_time;
+}
+
+bool tn_stream_scan_held_back(const tn_stream_scan *s, int64_t *ms) {
+  int64_t left = s->ready_ms - tn_env_now_ms(s->env);
+  *ms = left > 0 ? left : 0;
+  return s->is_held_back;
 }
 
 tarn_status tn_stream_scan_complete(tn_stream_scan *s, int64_t next, tarn_error *err) {

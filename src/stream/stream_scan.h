@@ -60,6 +60,9 @@ void tn_stream_scan_restore(tn_stream_scan *scan, bool has_next, int64_t next, b
 bool tn_stream_scan_watermark(const tn_stream_scan *scan, int64_t *out);
 /* The commit time of that snapshot; false: none was planned. */
 bool tn_stream_scan_time(const tn_stream_scan *scan, int64_t *out_ms);
+/* How long until the snapshot that streaming.read.snapshot.delay holds back may be read; false:
+ * none is held back. */
+bool tn_stream_scan_held_back(const tn_stream_scan *scan, int64_t *ms);
 /* A checkpoint that holds `next` is complete: tell the consumer's file, if there is a consumer. */
 TN_CHECKED tarn_status tn_stream_scan_complete(tn_stream_scan *scan, int64_t next, tarn_error *err);
 

@@ -153,6 +153,12 @@ static void next__a_limit_counts_over_all_splits(void **state) {
   assert_string_equal(sm_read_all(&m, reader), "+I 1|a;+I 2|a;+I 3|a");
   assert_true(tn_source_reader_is_full(reader));
   tn_source_reader_free(reader);
+  // Of a split that was begun before, its rows count.
+  OK(tn_source_reader_create(m.w.tm.env, &options, &reader, err));
+  feed(&m, m.w.table, 1, false, reader);
+  tn_split_queue_at(tn_source_reader_splits(reader), 0)->rows_to_skip = 1;
+  assert_string_equal(sm_read_all(&m, reader), "+I 2|a;+I 3|a");
+  tn_source_reader_free(reader);
   sm_end(&m);
 }
 

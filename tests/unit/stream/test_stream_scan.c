@@ -223,6 +223,7 @@ static void follow__a_delay_lets_snapshots_age(void **state) {
   stream_maker m;
   tn_table *table;
   tn_stream_scan *scan;
+  int64_t left;
   (void)state;
   sm_begin(&m, KEYED, "", "k", "bucket=1");
   sm_commit(&m, "1|a");  // at 1000
@@ -230,7 +231,10 @@ static void follow__a_delay_lets_snapshots_age(void **state) {
   scan = sm_scan(&m, table);
   step(&m, scan, table, "started 1");
   m.now = 5999;
+  assert_false(tn_stream_scan_held_back(scan, &left));
   step(&m, scan, table, "waiting");
+  assert_true(tn_stream_scan_held_back(scan, &left));
+  assert_int_equal(left, 1);
   m.now = 6000;
   step(&m, scan, table, "1: +I 1|a");
   tn_stream_scan_free(scan);
