@@ -15,6 +15,8 @@
 #include "column/binary_row.h"
 #include "lookup/row_code.h"
 
+#define AHEAD 8         /* keys whose places in indexes are fetched ahead */
+#define FEW_FILES 32    /* of a section that are taken hold of at once */
 #define MERGE_KEYS 4096 /* that are merged at once */
 #define ROWS_LIMIT ((size_t)4 << 30)
 #define ARENA_BYTES ((size_t)1 << 30)
@@ -208,14 +210,23 @@ static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_
   if (c->held[f] == NULL) {
     TN_TRY(tn_lookup_slot_file(file->slot, file->split, file->index, c->now_ms, &c->held[f], err));
   }
-  TN_TRY(tn_lookup_file_find(c->held[f], c->l->cache, key_of(c, key), c->places[key].hash, &c->rows,
-                             out, is_found, err));
+  TN_TRY(tn_lookup_file_find(c->held[f], key_of(c, key), c->places[key].hash, &c->rows, out,
+                             is_found, err));
   if (*is_found && file->deletions != NULL &&
       tn_dv_contains(file->deletions, (int64_t)out->position)) {
     c->rows.len = before;
     *is_found = false;
   }
   return TARN_OK;
+}
+
+/* Have the places of a key in the indexes of files at hand fetched. */
+static void prefetch(const call *c, const tn_view_section *s, int64_t key) {
+  for (int32_t f = 0; f < s->n_files; f++) {
+    if (c->held[f] != NULL) {
+      tn_lookup_file_prefetch(c->held[f], c->places[key].hash);
+    }
+  }
 }
 
 /* The row of a key where no two rows are put together. */
@@ -540,7 +551,12 @@ static tarn_status hold_section(call *c, const tn_view_section *s, tarn_error *e
     }
     c->held_capacity = s->n_files;
   }
-  memset(c->held, 0, (size_t)s->n_files * sizeof(tn_lookup_file *));
+  for (int32_t f = 0; f < s->n_files; f++) {
+    c->held[f] = NULL;
+    if (s->n_files <= FEW_FILES) {
+      tn_lookup_slot_peek(s->files[f].slot, c->now_ms, &c->held[f]);
+    }
+  }
   return TARN_OK;
 }
 
@@ -550,8 +566,14 @@ static tarn_status answer_section(call *c, const reference *const *refs, int64_t
   bool merges = is_merged(c, s);
   tarn_status st;
   TN_TRY(hold_section(c, s, err));
+  for (int64_t i = 0; i < n && i < AHEAD; i++) {
+    prefetch(c, s, refs[i]->key);
+  }
   for (int64_t i = 0; i < n; i++) {
     int64_t key = refs[i]->key;
+    if (n - i > AHEAD) {
+      prefetch(c, s, refs[i + AHEAD]->key);
+    }
     if (merges && i > 0 && tn_slice_equal(key_of(c, key), key_of(c, refs[i - 1]->key))) {
       continue; /* answered below */
     }
@@ -602,7 +624,11 @@ static tarn_status give_stored(const call *c, tn_batch *stored, tn_batch *out, t
   out->n_rows = stored->n_rows;
   for (int32_t i = 0; i < l->n_out; i++) {
     tn_vec_reset(l->env, &out->columns[i]);
-    TN_TRY(tn_vec_share(l->env, &stored->columns[l->out_stored[i]], &out->columns[i], err));
+    if (l->is_last_use[i]) {
+      tn_vec_move(&out->columns[i], &stored->columns[l->out_stored[i]]);
+    } else {
+      TN_TRY(tn_vec_share(l->env, &stored->columns[l->out_stored[i]], &out->columns[i], err));
+    }
     tn_vec_retype(&out->columns[i], &l->out_fields[i].type);
   }
   return TARN_OK;

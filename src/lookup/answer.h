@@ -20,6 +20,7 @@ struct tn_lookup {
   int32_t n_out;
   int32_t *out_stored; /* which stored column each wanted one is */
   bool *is_wanted;     /* of stored columns */
+  bool *is_last_use;   /* of wanted ones: no later one is the same stored column */
 
   tn_field *key_fields; /* of the user's keys */
   int32_t n_key_fields;

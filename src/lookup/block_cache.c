@@ -33,6 +33,8 @@ typedef struct shard {
 struct tn_block_cache {
   tarn_env *env;
   uint32_t most_frames; /* of a shard */
+  int64_t max_bytes;
+  _Atomic int64_t held_bytes, pinned_bytes; /* slabs and what is pinned; the latter alone */
   shard shards[SHARDS];
 };
 
@@ -45,6 +47,7 @@ tarn_status tn_block_cache_create(tarn_env *env, int64_t max_bytes, tn_block_cac
     return tn_oom(err);
   }
   c->env = env;
+  c->max_bytes = max_bytes;
   c->most_frames = frames < 1 << 28 ? (uint32_t)(frames < 0 ? 0 : frames) : 1u << 28;
   for (int i = 0; i < SHARDS; i++) {
     if (pthread_mutex_init(&c->shards[i].mutex, NULL) != 0) {
@@ -131,16 +134,46 @@ static bool grow_tables(tn_mem *mem, shard *s) {
   return true;
 }
 
+/* Count n bytes, if there is room for them in the cache and in the budget. */
+static bool hold(tn_block_cache *c, int64_t n) {
+  int64_t held = atomic_fetch_add_explicit(&c->held_bytes, n, memory_order_relaxed) + n;
+  if (held <= c->max_bytes && tn_reserve_try(&c->env->mem, (size_t)n)) {
+    return true;
+  }
+  atomic_fetch_sub_explicit(&c->held_bytes, n, memory_order_relaxed);
+  return false;
+}
+
+static void let_go(tn_block_cache *c, int64_t n) {
+  atomic_fetch_sub_explicit(&c->held_bytes, n, memory_order_relaxed);
+  tn_unreserve(&c->env->mem, (size_t)n);
+}
+
+bool tn_block_cache_pin(tn_block_cache *c, size_t n_bytes) {
+  int64_t n = (int64_t)n_bytes;
+  int64_t pinned = atomic_fetch_add_explicit(&c->pinned_bytes, n, memory_order_relaxed) + n;
+  if (pinned <= c->max_bytes / 2 && hold(c, n)) {
+    return true;
+  }
+  atomic_fetch_sub_explicit(&c->pinned_bytes, n, memory_order_relaxed);
+  return false;
+}
+
+void tn_block_cache_unpin(tn_block_cache *c, size_t n_bytes) {
+  atomic_fetch_sub_explicit(&c->pinned_bytes, (int64_t)n_bytes, memory_order_relaxed);
+  let_go(c, (int64_t)n_bytes);
+}
+
 static bool add_slab(tn_block_cache *c, shard *s) {
   tn_mem *mem = &c->env->mem;
   uint8_t *slab;
   if (s->n_frames + SLAB_BLOCKS > c->most_frames ||
-      (s->n_frames == s->capacity && !grow_tables(mem, s)) || !tn_reserve_try(mem, SLAB_BYTES)) {
+      (s->n_frames == s->capacity && !grow_tables(mem, s)) || !hold(c, (int64_t)SLAB_BYTES)) {
     return false;
   }
   slab = tn_alloc(mem, SLAB_BYTES);
   if (slab == NULL) {
-    tn_unreserve(mem, SLAB_BYTES);
+    let_go(c, (int64_t)SLAB_BYTES);
     return false;
   }
   s->slabs[s->n_frames / SLAB_BLOCKS] = slab;
@@ -244,12 +277,12 @@ tarn_status tn_block_cache_read(tn_block_cache *c, const tn_cached_file *file, i
 
 void tn_block_cache_get_stats(tn_block_cache *c, tn_block_cache_stats *out) {
   memset(out, 0, sizeof(*out));
+  out->held_bytes = c->held_bytes;
   for (int i = 0; i < SHARDS; i++) {
     shard *s = &c->shards[i];
     pthread_mutex_lock(&s->mutex);
     out->hits += s->hits;
     out->misses += s->misses;
-    out->held_bytes += (int64_t)s->n_frames * TN_LOOKUP_BLOCK_BYTES;
     pthread_mutex_unlock(&s->mutex);
   }
 }

@@ -30,6 +30,11 @@ TN_CHECKED tarn_status tn_block_cache_read(tn_block_cache *cache, const tn_cache
                                            int64_t offset, void *out, size_t n_bytes,
                                            tarn_error *err);
 
+/* Memory for a part of a file that is worth holding as a whole, at most half of what the cache may
+ * hold: counted with the blocks. false: there is none to be had. */
+bool tn_block_cache_pin(tn_block_cache *cache, size_t n_bytes);
+void tn_block_cache_unpin(tn_block_cache *cache, size_t n_bytes);
+
 typedef struct tn_block_cache_stats {
   int64_t hits, misses, held_bytes;
 } tn_block_cache_stats;

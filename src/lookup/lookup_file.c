@@ -396,6 +396,21 @@ done:
   return st;
 }
 
+/* Hold the index in memory, if there is some for it. */
+static tarn_status hold_index(tn_lookup_file *file, tarn_error *err) {
+  size_t n = (size_t)(file->data.size_bytes - file->index_at);
+  if (!tn_block_cache_pin(file->cache, n)) {
+    return TARN_OK;
+  }
+  file->index = tn_alloc(&file->env->mem, n);
+  if (file->index == NULL) {
+    tn_block_cache_unpin(file->cache, n);
+    return TARN_OK;
+  }
+  file->index_bytes = n;
+  return tn_file_read(file->data.file, file->index_at, file->index, n, err);
+}
+
 tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lookup_file **out,
                                 tarn_error *err) {
   tarn_env *env = source->context->env;
@@ -409,11 +424,13 @@ tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lookup_file *
   atomic_init(&file->refs, 1);
   file->env = env;
   file->data.number = source->number;
+  file->cache = source->cache;
   tn_buf_init(&m.out, &env->mem, MAX_ROW_BYTES * 2);
   m.has_kinds = tn_file_needs_kinds(source->context, &source->split->files[source->index]);
   TN_TRY_TO(done, tn_storage_local(env, &m.storage, err));
   TN_TRY_TO(done, reserve_pairs(&m, err));
   TN_TRY_TO(done, fill(&m, file, err));
+  TN_TRY_TO(done, hold_index(file, err));
   *out = file;
   file = NULL;
 done:
@@ -434,6 +451,10 @@ tn_lookup_file *tn_lookup_file_retain(tn_lookup_file *file) {
 
 void tn_lookup_file_release(tn_lookup_file *file) {
   if (file != NULL && atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) == 1) {
+    if (file->index != NULL) {
+      tn_free(&file->env->mem, file->index);
+      tn_block_cache_unpin(file->cache, file->index_bytes);
+    }
     tn_file_release(file->data.file);
     tn_free(&file->env->mem, file);
   }
@@ -442,14 +463,14 @@ void tn_lookup_file_release(tn_lookup_file *file) {
 /* ------------------------------------------------------------------ finding */
 
 /* The row at an offset, appended to `rows`. */
-static tarn_status read_row(const tn_lookup_file *file, tn_block_cache *cache, int64_t offset,
-                            tn_buf *rows, tn_lookup_row *out, tarn_error *err) {
+static tarn_status read_row(const tn_lookup_file *file, int64_t offset, tn_buf *rows,
+                            tn_lookup_row *out, tarn_error *err) {
   size_t begin = rows->len, n = file->guess_bytes, n_all, n_key;
   int64_t left = file->index_at - offset;
   const uint8_t *head;
   n = left < (int64_t)n ? (size_t)(left < 0 ? 0 : left) : n;
   TN_TRY(tn_buf_reserve(rows, n, err));
-  TN_TRY(tn_block_cache_read(cache, &file->data, offset, rows->data + begin, n, err));
+  TN_TRY(tn_block_cache_read(file->cache, &file->data, offset, rows->data + begin, n, err));
   head = rows->data + begin;
   n_all = n >= HEAD_BYTES ? tn_load_le32(head) + (size_t)HEAD_BYTES : 0;
   n_key = n >= HEAD_BYTES ? tn_load_le32(head + 4) : 0;
@@ -463,8 +484,8 @@ static tarn_status read_row(const tn_lookup_file *file, tn_block_cache *cache, i
   out->sequence = (int64_t)tn_load_le64(head + 13);
   if (n_all > n) {
     TN_TRY(tn_buf_reserve(rows, n_all, err));
-    TN_TRY(tn_block_cache_read(cache, &file->data, offset + (int64_t)n, rows->data + begin + n,
-                               n_all - n, err));
+    TN_TRY(tn_block_cache_read(file->cache, &file->data, offset + (int64_t)n,
+                               rows->data + begin + n, n_all - n, err));
   }
   out->key_at = begin + HEAD_BYTES;
   out->values_at = out->key_at + n_key;
@@ -472,27 +493,43 @@ static tarn_status read_row(const tn_lookup_file *file, tn_block_cache *cache, i
   return TARN_OK;
 }
 
-tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_block_cache *cache, tn_slice key,
-                                uint64_t hash, tn_buf *rows, tn_lookup_row *out, bool *is_found,
-                                tarn_error *err) {
+/* The slots from number `at` on, some of them. n is at least 1. */
+static tarn_status read_slots(const tn_lookup_file *file, uint64_t at, uint64_t *slots, size_t *n,
+                              tarn_error *err) {
+  int64_t offset = file->index_at + (int64_t)at * SLOT_BYTES;
+  /* To the end of a piece that is aligned: never in two blocks. */
+  size_t n_bytes = PROBE_BYTES - (size_t)(offset % PROBE_BYTES);
+  if (offset >= file->data.size_bytes) {
+    return tn_fail(err, TARN_E_CORRUPT, "%s: the index of a lookup file has no end",
+                   file->data.file->path);
+  }
+  if (file->data.size_bytes - offset < (int64_t)n_bytes) {
+    n_bytes = (size_t)(file->data.size_bytes - offset);
+  }
+  *n = n_bytes / SLOT_BYTES;
+  if (file->index != NULL) {
+    memcpy(slots, file->index + at, n_bytes);
+    return TARN_OK;
+  }
+  return tn_block_cache_read(file->cache, &file->data, offset, slots, n_bytes, err);
+}
+
+tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,
+                                tn_buf *rows, tn_lookup_row *out, bool *is_found, tarn_error *err) {
   const uint64_t tag_mask = ((uint64_t)1 << TAG_BITS) - 1;
-  int64_t at = file->index_at + (int64_t)home_of(hash, file->n_slots) * SLOT_BYTES;
-  uint8_t slots[PROBE_BYTES];
+  uint64_t at = home_of(hash, file->n_slots), slots[PROBE_BYTES / SLOT_BYTES];
+  size_t n;
   *is_found = false;
-  for (;;) {
-    /* To the end of a piece that is aligned: never in two blocks. */
-    size_t n = PROBE_BYTES - (size_t)(at % PROBE_BYTES);
-    n = file->data.size_bytes - at < (int64_t)n ? (size_t)(file->data.size_bytes - at) : n;
-    TN_TRY(tn_block_cache_read(cache, &file->data, at, slots, n, err));
-    for (size_t i = 0; i + SLOT_BYTES <= n; i += SLOT_BYTES) {
-      uint64_t slot = tn_load_le64(slots + i);
-      if (slot == 0) {
+  for (;; at += n) {
+    TN_TRY(read_slots(file, at, slots, &n, err));
+    for (size_t i = 0; i < n; i++) {
+      if (slots[i] == 0) {
         return TARN_OK;
       }
-      if (((slot ^ hash) & tag_mask) != 0) {
+      if (((slots[i] ^ hash) & tag_mask) != 0) {
         continue;
       }
-      TN_TRY(read_row(file, cache, (int64_t)(slot >> TAG_BITS), rows, out, err));
+      TN_TRY(read_row(file, (int64_t)(slots[i] >> TAG_BITS), rows, out, err));
       if (out->values_at - out->key_at == key.len &&
           memcmp(rows->data + out->key_at, key.data, key.len) == 0) {
         rows->len = out->end;
@@ -500,10 +537,5 @@ tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_block_cache *cach
         return TARN_OK;
       }
     }
-    if (n < SLOT_BYTES) {
-      return tn_fail(err, TARN_E_CORRUPT, "%s: the index of a lookup file has no end",
-                     file->data.file->path);
-    }
-    at += (int64_t)n;
   }
 }

@@ -10,6 +10,9 @@
  * deletion vectors delete are there: whoever finds one asks the vector of the snapshot at hand, so
  * that a new vector costs no reading.
  *
+ * The index of a file is held in memory as long as the cache has room for it; else it is read block
+ * by block like the rows.
+ *
  * Invariants
  *   LF1  The file has no name once it is open: nothing stays behind, whatever happens to the
  *        process.
@@ -20,6 +23,7 @@
 #ifndef TN_LOOKUP_LOOKUP_FILE_H
 #define TN_LOOKUP_LOOKUP_FILE_H
 
+#include "base/compat.h"
 #include "lookup/block_cache.h"
 #include "read/split_reader.h"
 
@@ -39,6 +43,9 @@ typedef struct tn_lookup_file {
   uint64_t n_slots; /* that hashes choose from; at least one free slot follows the last used one */
   int64_t n_rows;
   size_t guess_bytes; /* that a row takes, for the first read of it */
+  tn_block_cache *cache;
+  uint64_t *index; /* the slots, where the cache had memory for them; NULL: they are read */
+  size_t index_bytes;
 } tn_lookup_file;
 
 typedef struct tn_lookup_source {
@@ -46,8 +53,9 @@ typedef struct tn_lookup_source {
   const tn_split *split;          /* that has the data file */
   int32_t index;                  /* the file's place in it */
   const tn_lookup_layout *layout;
-  const char *folder; /* for the new file, on the local file system; exists */
-  uint32_t number;    /* for the cache */
+  const char *folder;    /* for the new file, on the local file system; exists */
+  uint32_t number;       /* for the cache */
+  tn_block_cache *cache; /* outlives the file */
 } tn_lookup_source;
 
 /* Errors: those of data readers; IO (no space left), LIMIT, NOMEM. out: one reference. */
@@ -66,9 +74,16 @@ typedef struct tn_lookup_row {
 
 /* Look for a key (tn_row_put_key of all its columns). rows: gets the row appended if it is found,
  * else it is as it was. Errors: IO, CORRUPT, NOMEM, LIMIT (the buffer's). */
-TN_CHECKED tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_block_cache *cache,
-                                           tn_slice key, uint64_t hash, tn_buf *rows,
-                                           tn_lookup_row *out, bool *is_found, tarn_error *err);
+TN_CHECKED tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,
+                                           tn_buf *rows, tn_lookup_row *out, bool *is_found,
+                                           tarn_error *err);
+
+/* Have the place of a hash in the index fetched while something else is done. */
+static inline void tn_lookup_file_prefetch(const tn_lookup_file *file, uint64_t hash) {
+  if (file->index != NULL) {
+    __builtin_prefetch(file->index + (uint64_t)(((tn_u128)hash * file->n_slots) >> 64));
+  }
+}
 
 uint64_t tn_lookup_hash(tn_slice key);
 

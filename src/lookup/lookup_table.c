@@ -114,12 +114,15 @@ static tarn_status lay_out_columns(tn_lookup *l, const tn_lookup_options *o, tar
   l->out_stored = tn_arena_calloc(&l->arena, (size_t)o->n_fields + 1, sizeof(*l->out_stored));
   l->is_wanted = tn_arena_calloc(&l->arena, n_max, sizeof(*l->is_wanted));
   l->out_fields = tn_arena_memdup(&l->arena, o->fields, (size_t)o->n_fields * sizeof(*o->fields));
+  l->is_last_use = tn_arena_calloc(&l->arena, (size_t)o->n_fields + 1, sizeof(*l->is_last_use));
   l->n_out = o->n_fields;
-  if (fields == NULL || l->out_stored == NULL || l->is_wanted == NULL || l->out_fields == NULL) {
+  if (fields == NULL || l->out_stored == NULL || l->is_wanted == NULL || l->out_fields == NULL ||
+      l->is_last_use == NULL) {
     return tn_oom(err);
   }
   TN_TRY(choose_columns(l, fields, err));
-  for (int32_t i = 0; i < l->n_out; i++) {
+  for (int32_t i = l->n_out - 1; i >= 0; i--) {
+    l->is_last_use[i] = !l->is_wanted[l->out_stored[i]];
     l->is_wanted[l->out_stored[i]] = true;
   }
   l->context.o.fields = fields;
@@ -223,6 +226,7 @@ static tarn_status open_parts(tn_lookup *l, const tn_lookup_options *o, tarn_err
   return tn_lookup_store_create(&(tn_lookup_store_setup){.context = &l->context,
                                                          .layout = &l->layout,
                                                          .folder = l->folder,
+                                                         .cache = l->cache,
                                                          .max_disk_bytes = disk,
                                                          .retention_ms = l->retention_ms},
                                 &l->store, err);

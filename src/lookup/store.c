@@ -165,7 +165,8 @@ static tarn_status make_file(tn_lookup_slot *slot, const tn_split *split, int32_
                              .split = split,
                              .index = index,
                              .layout = s->setup.layout,
-                             .folder = s->setup.folder};
+                             .folder = s->setup.folder,
+                             .cache = s->setup.cache};
   tn_lookup_file *file;
   pthread_mutex_lock(&s->mutex);
   source.number = s->next_number++;
@@ -179,19 +180,33 @@ static tarn_status make_file(tn_lookup_slot *slot, const tn_split *split, int32_
   return TARN_OK;
 }
 
+/* A reference to the file of a slot whose lock is held. */
+static tn_lookup_file *use_file(tn_lookup_slot *slot, int64_t now_ms) {
+  slot->used_ms = now_ms;
+  slot->use = atomic_fetch_add_explicit(&slot->store->next_use, 1, memory_order_relaxed);
+  return tn_lookup_file_retain(slot->file);
+}
+
 tarn_status tn_lookup_slot_file(tn_lookup_slot *slot, const tn_split *split, int32_t index,
                                 int64_t now_ms, tn_lookup_file **out, tarn_error *err) {
-  tn_lookup_store *s = slot->store;
   tarn_status st;
   pthread_mutex_lock(&slot->mutex);
   st = slot->file != NULL ? TARN_OK : make_file(slot, split, index, err);
   if (st == TARN_OK) {
-    slot->used_ms = now_ms;
-    slot->use = atomic_fetch_add_explicit(&s->next_use, 1, memory_order_relaxed);
-    *out = tn_lookup_file_retain(slot->file);
+    *out = use_file(slot, now_ms);
   }
   pthread_mutex_unlock(&slot->mutex);
   return st;
+}
+
+void tn_lookup_slot_peek(tn_lookup_slot *slot, int64_t now_ms, tn_lookup_file **out) {
+  *out = NULL;
+  if (pthread_mutex_trylock(&slot->mutex) == 0) {
+    if (slot->file != NULL) {
+      *out = use_file(slot, now_ms);
+    }
+    pthread_mutex_unlock(&slot->mutex);
+  }
 }
 
 void tn_lookup_store_get_stats(tn_lookup_store *s, tn_lookup_store_stats *out) {

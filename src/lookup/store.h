@@ -29,6 +29,7 @@ typedef struct tn_lookup_store_setup {
   const tn_read_context *context; /* outlives the store, like all below */
   const tn_lookup_layout *layout;
   const char *folder;
+  tn_block_cache *cache;
   int64_t max_disk_bytes, retention_ms;
 } tn_lookup_store_setup;
 
@@ -46,6 +47,8 @@ void tn_lookup_slot_release(tn_lookup_slot *slot); /* accepts NULL */
 TN_CHECKED tarn_status tn_lookup_slot_file(tn_lookup_slot *slot, const tn_split *split,
                                            int32_t index, int64_t now_ms, tn_lookup_file **out,
                                            tarn_error *err);
+/* The same if it is there; else *out is NULL. */
+void tn_lookup_slot_peek(tn_lookup_slot *slot, int64_t now_ms, tn_lookup_file **out);
 /* Drop what was not used for longer than the retention time. */
 void tn_lookup_store_age(tn_lookup_store *store, int64_t now_ms);
 
