@@ -33,6 +33,7 @@ void cli_args_reset(cli_args *args) {
   }
   free(args->table_options);
   free((void *)args->arguments);
+  free((void *)args->keys);
   memset(args, 0, sizeof(*args));
 }
 
@@ -107,6 +108,17 @@ static tarn_status needs_value(const cli_option *o, tarn_error *err) {
   return cli_usage(err, "--%s needs a value: --%s %s", o->name, o->name, o->value);
 }
 
+/* --key of table lookup. */
+static tarn_status take_key(cli_args *args, const char *text, tarn_error *err) {
+  const char **keys = realloc((void *)args->keys, (args->n_keys + 1) * sizeof(*keys));
+  if (keys == NULL) {
+    return cli_no_memory(err);
+  }
+  args->keys = keys;
+  args->keys[args->n_keys++] = text;
+  return TARN_OK;
+}
+
 static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, const char *value,
                              tarn_error *err) {
   const cli_option *o = &cli_options[id];
@@ -120,6 +132,9 @@ static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, c
   if (o->kind == CLI_VALUE_CHOICE && !is_among(o->choices, value)) {
     return cli_usage(err, "--%s: unknown value '%s'; expected one of: %s", o->name, value,
                      o->choices);
+  }
+  if (id == OPT_LOOKUP_KEY) {
+    return take_key(args, value, err);
   }
   return o->kind == CLI_VALUE_TABLE_OPTION ? take_table_option(args, value, err) : TARN_OK;
 }
@@ -141,28 +156,41 @@ static tarn_status unknown_option(const char *name, size_t n, tarn_error *err) {
              : cli_usage(err, "unknown option --%s; 'tarn help' lists the options", text);
 }
 
+/* The verb's own option of that name (two verbs may give a name two meanings); else any.
+ * CLI_N_OPTIONS: there is none. */
+static size_t find_long(const cli_verb *verb, const char *name, size_t n) {
+  size_t found = CLI_N_OPTIONS;
+  for (size_t i = CLI_N_OPTIONS; i-- > 0;) {
+    if (strlen(cli_options[i].name) == n && memcmp(cli_options[i].name, name, n) == 0) {
+      found = i;
+      if (verb != NULL && cli_options_have(verb->options, (cli_option_id)i)) {
+        break;
+      }
+    }
+  }
+  return found;
+}
+
 /* "--name", "--name=value", "--name" "value". */
 static tarn_status take_long(cli_args *args, arg_reader *in, const char *text, tarn_error *err) {
-  size_t n = strcspn(text, "=");
-  for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
-    const cli_option *o = &cli_options[i];
-    if (strlen(o->name) != n || memcmp(o->name, text, n) != 0) {
-      continue;
-    }
-    if (o->kind == CLI_VALUE_NONE) {
-      return text[n] == '='
-                 ? cli_usage(err, "--%s takes no value, but '%s' was given", o->name, text + n + 1)
-                 : set_value(args, in, (cli_option_id)i, "", err);
-    }
-    if (text[n] == '=') {
-      return set_value(args, in, (cli_option_id)i, text + n + 1, err);
-    }
-    if (in->at >= in->argc) {
-      return needs_value(o, err);
-    }
-    return set_value(args, in, (cli_option_id)i, in->argv[in->at++], err);
+  size_t n = strcspn(text, "="), i = find_long(in->verb, text, n);
+  const cli_option *o;
+  if (i == CLI_N_OPTIONS) {
+    return unknown_option(text, n, err);
   }
-  return unknown_option(text, n, err);
+  o = &cli_options[i];
+  if (o->kind == CLI_VALUE_NONE) {
+    return text[n] == '='
+               ? cli_usage(err, "--%s takes no value, but '%s' was given", o->name, text + n + 1)
+               : set_value(args, in, (cli_option_id)i, "", err);
+  }
+  if (text[n] == '=') {
+    return set_value(args, in, (cli_option_id)i, text + n + 1, err);
+  }
+  if (in->at >= in->argc) {
+    return needs_value(o, err);
+  }
+  return set_value(args, in, (cli_option_id)i, in->argv[in->at++], err);
 }
 
 /* The verb's own option of that letter; else any. CLI_N_OPTIONS: there is none. */

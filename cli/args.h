@@ -2,7 +2,7 @@
  *
  * Options may stand before or after the verb, as --name VALUE, --name=VALUE, -n VALUE or -nVALUE;
  * flags of one letter may be joined; "--" ends them. The last of a repeated option counts, but for
- * -o, which adds up.
+ * -o and the --key of table lookup, which add up.
  */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
@@ -18,6 +18,8 @@ typedef struct cli_args {
   int n_arguments;
   tarn_option *table_options; /* of -o; owned, with their texts */
   size_t n_table_options;
+  const char **keys; /* of table lookup; owned */
+  size_t n_keys;
 } cli_args;
 
 /* Take apart. Strings of argv are borrowed.

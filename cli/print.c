@@ -6,7 +6,7 @@
 #include "session.h"
 #include "signals.h"
 
-static cli_row_style row_style(const cli_session *s, bool has_kind) {
+cli_row_style cli_session_style(const cli_session *s, bool has_kind) {
   cli_row_style style = {0};
   style.format = s->format;
   style.has_kind = has_kind;
@@ -54,7 +54,7 @@ static tarn_status print_batches(cli_session *s, struct ArrowArrayStream *stream
 
 int cli_print_stream(cli_session *s, struct ArrowArrayStream *stream, bool has_kind,
                      int64_t *n_rows) {
-  const cli_row_style style = row_style(s, has_kind);
+  const cli_row_style style = cli_session_style(s, has_kind);
   struct ArrowSchema schema = {0};
   cli_rows *rows = NULL;
   tarn_error err = {TARN_OK, 0, ""};
@@ -112,7 +112,7 @@ static int make_array(struct ArrowArray *array, const struct ArrowSchema *schema
 }
 
 int cli_print_names(cli_session *s, const char *column, const tarn_names *names) {
-  const cli_row_style style = row_style(s, false);
+  const cli_row_style style = cli_session_style(s, false);
   struct ArrowSchema schema = {0};
   struct ArrowArray array = {0};
   cli_rows *rows = NULL;

@@ -35,14 +35,7 @@ tarn_status cli_scan_travel(cli_args *args, tarn_error *err) {
 
 /* ------------------------------------------------------------------ columns */
 
-/* The names of --select. */
-typedef struct name_list {
-  char *text;         /* owned: the names, NUL-terminated */
-  const char **names; /* owned */
-  size_t count;
-} name_list;
-
-static void free_names(name_list *list) {
+void cli_names_free(cli_name_list *list) {
   free(list->text);
   free((void *)list->names);
   memset(list, 0, sizeof(*list));
@@ -52,8 +45,7 @@ static tarn_status bad_select(const char *text, const char *why, tarn_error *err
   return cli_usage(err, "--select '%s': %s", text, why);
 }
 
-/* Names between commas; in "" or `` a name may hold commas and blanks at its ends. */
-static tarn_status split_names(const char *text, name_list *out, tarn_error *err) {
+tarn_status cli_names_split(const char *text, cli_name_list *out, tarn_error *err) {
   size_t n = strlen(text);
   const char *at = text;
   char *to;
@@ -176,14 +168,14 @@ static int make_scan(cli_session *s, cli_scan_use use, cli_scan *out) {
   static const char *const no_columns[1] = {NULL};
   tarn_scan_options o = TARN_SCAN_OPTIONS_INIT;
   const char *select = s->args->values[OPT_SELECT];
-  name_list names = {0};
+  cli_name_list names = {0};
   tarn_error err;
   tarn_status st = find_limit(s, use, out, &err);
   if (st == TARN_OK && select != NULL) {
-    st = split_names(select, &names, &err);
+    st = cli_names_split(select, &names, &err);
   }
   if (st != TARN_OK) {
-    free_names(&names);
+    cli_names_free(&names);
     return cli_fail(s, &err);
   }
   out->has_kind = use != CLI_SCAN_PLAN &&
@@ -197,7 +189,7 @@ static int make_scan(cli_session *s, cli_scan_use use, cli_scan *out) {
   o.cancel = s->cancel;
   o.keep_statistics = use == CLI_SCAN_PLAN;
   st = tarn_scan_create(out->table, &o, &out->scan, &err);
-  free_names(&names);
+  cli_names_free(&names);
   return st == TARN_OK ? CLI_EXIT_OK : scan_failure(s, &err);
 }
 

@@ -28,6 +28,18 @@ typedef enum cli_scan_use {
 int cli_scan_open(cli_session *session, const char *system, cli_scan_use use, cli_scan *out);
 void cli_scan_close(cli_scan *scan);
 
+/* The names of --select. */
+typedef struct cli_name_list {
+  char *text;         /* owned: the names, NUL-terminated */
+  const char **names; /* owned */
+  size_t count;
+} cli_name_list;
+
+/* Names between commas; in "" or `` a name may hold commas and blanks at its ends. out:
+ * cli_names_free(), on failure too. Errors: TARN_E_INVALID: usage. */
+tarn_status cli_names_split(const char *text, cli_name_list *out, tarn_error *err);
+void cli_names_free(cli_name_list *list);
+
 /* --snapshot, --tag, --as-of as options of the table. Errors: TARN_E_INVALID: usage. */
 tarn_status cli_scan_travel(cli_args *args, tarn_error *err);
 

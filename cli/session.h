@@ -51,6 +51,8 @@ tarn_status cli_session_table(cli_session *session, const char *system, tarn_tab
 /* What a command can print besides rows: JSON or text. Others are a usage error. */
 tarn_status cli_session_needs_text(const cli_session *session, tarn_error *err);
 
+/* How rows are printed. */
+cli_row_style cli_session_style(const cli_session *session, bool has_kind);
 /* Print a stream's rows, then finish. Takes the stream. has_kind: as cli_row_style. */
 int cli_print_stream(cli_session *session, struct ArrowArrayStream *stream, bool has_kind,
                      int64_t *n_rows);

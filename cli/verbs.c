@@ -87,6 +87,10 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_CHANGES] = VALUE("changes", 0, CLI_VALUE_TEXT, "JSON",
                           "a list of changes, made as one; - reads it from standard input"),
     [OPT_KEY] = VALUE("key", 'k', CLI_VALUE_TEXT, "KEY", "the key of a table option"),
+    [OPT_LOOKUP_KEY] =
+        VALUE("key", 'k', CLI_VALUE_TEXT, "COLUMN=VALUE,...",
+              "a primary key; may be repeated. Without it keys are read from standard "
+              "input, a JSON object a line"),
     [OPT_VALUE] = VALUE("value", 'v', CLI_VALUE_TEXT, "VALUE", "its value"),
     [OPT_NAME] = VALUE("name", 'n', CLI_VALUE_TEXT, "COLUMN",
                        "a column; r.x is a field of a ROW, a.element and m.value what is in an "
@@ -171,10 +175,12 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
     [OPT_FULL] = FLAG("full", 0, "all files of a bucket, whatever its picks would be"),
-    [OPT_PARTITION] = VALUE("partition", 0, CLI_VALUE_TEXT, "K=V,...",
-                            "only the partitions with these values"),
+    [OPT_PARTITION] =
+        VALUE("partition", 0, CLI_VALUE_TEXT, "K=V,...", "only the partitions with these values"),
     [OPT_ORDER_BY] = VALUE("order-by", 0, CLI_VALUE_TEXT, "COLUMN,...",
-                           "sort the rows by these columns (not in this release)"),
+                           "rewrite all files with their rows in the order of these columns"),
+    [OPT_ZORDER] = FLAG("zorder", 0, "with --order-by: along the Z curve through the columns"),
+    [OPT_HILBERT] = FLAG("hilbert", 0, "with --order-by: along Hilbert's curve"),
 };
 
 const cli_option_list cli_common_options[] = {
@@ -262,6 +268,16 @@ const cli_verb cli_verbs[] = {
      "'text', TRUE, FALSE, NULL, X'0aff', DATE '2024-05-01', TIME '12:30:00', TIMESTAMP "
      "'2024-05-01 12:30:00'.",
      cli_run_read, NULL},
+    {"table", "lookup", ONE_TABLE, TAKES(OPT_SELECT, TRAVEL, OPT_LOOKUP_KEY), CLI_SINCE_COMPACT,
+     "Print the rows of primary keys",
+     "All columns of the primary key are needed. A value is text as 'table read -f csv' prints it, "
+     "in "
+     "'' where it has a comma. A key that the "
+     "table does not have prints nothing; when a single --key is asked for and not there, the exit "
+     "code is 3. Data files are read once, when a key first needs them, into files without names "
+     "in "
+     "$TMPDIR (or /tmp); for a single key of a large table 'table read --where' can be cheaper.",
+     cli_run_lookup, NULL},
     {"table", "tail", ONE_TABLE, TAIL_OPTIONS, CLI_SINCE_STREAM,
      "Print the rows of a table, then its changes as they are committed",
      "Each row has its kind (_row_kind: +I, -U, +U, -D) and the snapshot it came with (_snapshot). "
@@ -425,12 +441,15 @@ const cli_verb cli_verbs[] = {
      "table should not be changed meanwhile.",
      cli_run_fsck, NULL},
     {"table", "compact", ONE_TABLE,
-     TAKES(OPT_FULL, OPT_PARTITION, OPT_WHERE, OPT_DRY_RUN, OPT_ORDER_BY, COMMIT),
+     TAKES(OPT_FULL, OPT_PARTITION, OPT_WHERE, OPT_DRY_RUN, OPT_ORDER_BY, OPT_ZORDER, OPT_HILBERT,
+           COMMIT),
      CLI_SINCE_COMPACT, "Compact a table: fewer, larger files with the same rows",
      "Buckets are compacted as the table's options say, or with --full as a whole; small files of "
      "tables without buckets are put together; rows that wait in bucket-postpone go into real "
-     "buckets. Others may write meanwhile. --where may use partition columns only. --dry-run prints "
-     "what would be compacted, why, and how much there is to read. The exit code is 4 when somebody "
+     "buckets. Others may write meanwhile. --where may use partition columns only. --dry-run "
+     "prints "
+     "what would be compacted, why, and how much there is to read. The exit code is 4 when "
+     "somebody "
      "else compacted the same files: nothing is lost.",
      cli_run_compact, NULL},
     NOT_YET("table", "lookup", CLI_SINCE_COMPACT),

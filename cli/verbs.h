@@ -98,9 +98,12 @@ typedef enum cli_option_id {
   OPT_UNTIL_IDLE,
   OPT_FOLLOW,
   OPT_METRICS,
+  OPT_LOOKUP_KEY,
   OPT_FULL,
   OPT_PARTITION,
   OPT_ORDER_BY,
+  OPT_ZORDER,
+  OPT_HILBERT,
   CLI_N_OPTIONS
 } cli_option_id;
 
@@ -199,6 +202,7 @@ int cli_run_get_table(cli_session *session);
 int cli_run_read(cli_session *session);
 int cli_run_explain(cli_session *session);
 int cli_run_tail(cli_session *session);
+int cli_run_lookup(cli_session *session);
 int cli_run_snapshot(cli_session *session);
 /* Rows of the system table `parameter`. */
 int cli_run_system_table(cli_session *session);
