@@ -166,6 +166,7 @@ static tarn_status begin_vector(const parser *p, const tn_type *type, const text
   for (size_t i = 0; i < texts->count; i++) {
     n_nulls += texts->items[i].data == NULL;
   }
+  tn_vec_reset(p->env, out); /* as a child it has children already */
   TN_TRY(tn_vec_init(p->env, type, out, p->err));
   TN_TRY(tn_vec_alloc(p->env, out, (int64_t)texts->count, 0, p->err));
   if (n_nulls > 0) {

@@ -229,6 +229,23 @@ done:
   return st;
 }
 
+/* Keys that lie in a partition that stays would be in two. Partitions may be emptied, though. */
+static tarn_status check_keys(const tn_table *table, const tn_committable *c, const tn_pred *filter,
+                              bool is_dynamic, tarn_error *err) {
+  bool is_whole = filter == NULL && !is_dynamic;
+  bool has_rows = false;
+  for (int32_t i = 0; i < c->n_messages; i++) {
+    has_rows = has_rows || c->messages[i].new_files.n > 0 || c->messages[i].compact_after.n > 0;
+  }
+  return table->facts.bucket_mode != TN_BUCKETS_CROSS || is_whole || !has_rows
+             ? TARN_OK
+             : tn_fail(err, TARN_E_UNSUPPORTED,
+                       "%s: its primary key lacks partition columns, so that it can be overwritten "
+                       "as a whole only: of no single partitions, and with "
+                       "'dynamic-partition-overwrite' = 'false'",
+                       table->full_name);
+}
+
 tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
                                 const tn_committable *committable, const tn_pred *filter,
                                 bool is_dynamic, tn_commit_result *result, tarn_error *err) {
@@ -236,6 +253,7 @@ tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *option
   tarn_status st;
   *result = (tn_commit_result){0};
   TN_TRY_TO(done, tn_job_begin(&job, table, options, err));
+  TN_TRY_TO(done, check_keys(table, committable, filter, is_dynamic, err));
   if (filter != NULL && !tn_pred_only_uses(filter, is_partition_column, table->schema)) {
     st = tn_fail(err, TARN_E_INVALID,
                  "%s: whole partitions are overwritten: a filter of other columns than partition "

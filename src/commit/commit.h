@@ -54,7 +54,8 @@ TN_CHECKED tarn_status tn_commit_append(tn_table *table, const tn_commit_options
                                         const tn_committable *committable, tn_commit_result *result,
                                         tarn_error *err);
 /* Static: every live file of the partitions that `filter` (on partition columns; NULL: all) leaves
- * is replaced by the messages' new files. Dynamic: those of the partitions that have new files. */
+ * is replaced by the messages' new files. Dynamic: those of the partitions that have new files.
+ * UNSUPPORTED: new rows in single partitions of a table whose primary key lacks their columns. */
 TN_CHECKED tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
                                            const tn_committable *committable, const tn_pred *filter,
                                            bool is_dynamic, tn_commit_result *result,

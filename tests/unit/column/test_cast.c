@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "column/cast.h"
+#include "column/cast_parse.h"
 #include "column/predicate.h"  // literals as texts
 #include "support/torture.h"
 
@@ -590,6 +591,81 @@ static void casts__survive_failing_allocations(void **state) {
   column_test_end(&t);
 }
 
+/* ------------------------------------------------------------------ texts of nested values */
+
+typedef struct parse_run {
+  const tn_type *type;
+  const char *text;
+  tarn_status wanted;
+} parse_run;
+
+static tarn_status parse_once(void *ctx, tarn_env *env, tarn_error *err) {
+  const parse_run *run = ctx;
+  tn_arena arena;
+  tarn_status st;
+  tn_vec out;
+  memset(&out, 0, sizeof(out));
+  tn_arena_init(&arena, &env->mem, 1 << 20);
+  st = tn_nested_check_text(&arena, env->zone, run->type, tn_slice_text(run->text), err);
+  if (st == TARN_OK) {
+    st = tn_nested_from_text(env, &arena, run->type, tn_slice_text(run->text), &out, err);
+  }
+  tn_vec_reset(env, &out);
+  tn_arena_reset(&arena);
+  tn_buffers_trim(env);
+  return st;
+}
+
+static void nested_texts__survive_failing_allocations(void **state) {
+  column_test t;
+  (void)state;
+  column_test_begin(&t);
+  const tn_type *rows = type_with_ids(&t, "ROW<a INT, b ARRAY<STRING>, c MAP<STRING, INT>>", 0);
+  const parse_run runs[] = {
+      {parse_type(&t, "ARRAY<INT>"), "[1, null, 3]", TARN_OK},
+      {parse_type(&t, "ARRAY<ARRAY<STRING>>"), "[[a, b], null, ARRAY(c)]", TARN_OK},
+      {parse_type(&t, "MAP<STRING, ARRAY<INT>>"), "{a -> [1], b -> null}", TARN_OK},
+      {parse_type(&t, "MAP<STRING, INT>"), "NULL", TARN_OK},
+      {parse_type(&t, "ARRAY<INT>"), "", TARN_E_INVALID},
+      {parse_type(&t, "ARRAY<INT>"), "[1, x]", TARN_E_INVALID},
+      {parse_type(&t, "MAP<STRING, INT>"), "MAP(a, 1, b)", TARN_E_INVALID},
+      {rows, "{1, [x, y], {k -> 1}}", TARN_OK},
+      {rows, "{}", TARN_OK},
+      {rows, "{1, [x]}", TARN_E_INVALID},
+  };
+  for (size_t i = 0; i < TN_COUNT(runs); i++) {
+    assert_true(tn_torture(parse_once, (void *)(uintptr_t)&runs[i], runs[i].wanted) >= 1);
+  }
+  column_test_end(&t);
+}
+
+/* Any bytes give a value or an error, whatever is not closed, escaped or named. */
+static void nested_texts__of_any_kind_are_taken_or_refused(void **state) {
+  static const char *const pieces[] = {"[",     "]",      "{",  "}",  "(",   ")",    ",",
+                                       "\"",    "\\",     "->", "a",  "1",   "null", "MAP",
+                                       "ARRAY", "STRUCT", " ",  "\n", "\xff"};
+  column_test t;
+  uint32_t seed = 1;
+  (void)state;
+  column_test_begin(&t);
+  const tn_type *types[] = {parse_type(&t, "ARRAY<MAP<STRING, INT>>"),
+                            parse_type(&t, "MAP<INT, ARRAY<STRING>>"),
+                            type_with_ids(&t, "ROW<a INT, b ARRAY<INT>>", 0)};
+  for (int i = 0; i < 20000; i++) {
+    char text[128] = "";
+    tarn_error err;
+    parse_run run = {types[i % 3], text, TARN_OK};
+    int n = i % 12;
+    for (int k = 0; k < n; k++) {
+      seed = seed * 1664525u + 1013904223u;
+      strcat(text, pieces[(seed >> 16) % TN_COUNT(pieces)]);
+    }
+    tarn_status st = parse_once(&run, t.env, &err);
+    assert_true(st == TARN_OK || st == TARN_E_INVALID);
+  }
+  column_test_end(&t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(casts__give_what_java_gives),
@@ -605,6 +681,8 @@ int main(void) {
       cmocka_unit_test(dictionaries__are_cast_once),
       cmocka_unit_test(empty_vectors__have_nothing_to_fail_on),
       cmocka_unit_test(casts__survive_failing_allocations),
+      cmocka_unit_test(nested_texts__survive_failing_allocations),
+      cmocka_unit_test(nested_texts__of_any_kind_are_taken_or_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,34 @@ static void overwrite__of_single_partitions_is_refused(void **state) {
   wm_end(&m);
 }
 
+/* The writer cannot know which partitions stay. */
+static void overwrite__of_a_given_partition_is_refused(void **state) {
+  write_maker m;
+  tarn_error error = {0};
+  tn_commit_options o = {.user = "u"};
+  tn_committable c, nothing = {.identifier = INT64_MAX};
+  tn_commit_result r;
+  const tn_pred *only_b;
+  (void)state;
+  begin(&m, "dynamic-partition-overwrite=false");
+  wm_write(&m, "a|1|x|1");
+  wm_commit(&m);
+  only_b = tm_where(&m.tm, m.table, "p = 'b'");
+  m.options.ignores_previous = true;
+  wm_open(&m);
+  wm_write(&m, "b|1|y|1");
+  c = wm_prepare(&m);
+  assert_int_equal(tn_commit_overwrite(m.table, &o, &c, only_b, false, &r, &error),
+                   TARN_E_UNSUPPORTED);
+  assert_contains(error.message, "as a whole only");
+  OK(tn_commit_abort(m.table, &c, err));
+  assert_string_equal(wm_rows(&m), "a|1|x|1");
+  OK(tn_commit_overwrite(m.table, &o, &nothing, tm_where(&m.tm, m.table, "p = 'a'"), false, &r,
+                         err)); /* emptied */
+  assert_string_equal(wm_rows(&m), "");
+  wm_end(&m);
+}
+
 static void ignore_delete__leaves_the_old_row_as_java_does(void **state) {
   write_maker m;
   (void)state;
@@ -206,6 +234,7 @@ int main(void) {
       cmocka_unit_test(bootstrap__leaves_out_files_that_are_too_old),
       cmocka_unit_test(keys__in_two_places_are_told),
       cmocka_unit_test(overwrite__of_single_partitions_is_refused),
+      cmocka_unit_test(overwrite__of_a_given_partition_is_refused),
       cmocka_unit_test(ignore_delete__leaves_the_old_row_as_java_does),
       cmocka_unit_test(rowkind_field__does_not_undo_the_delete_of_a_move),
   };
