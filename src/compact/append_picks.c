@@ -58,6 +58,9 @@ tarn_status tn_append_queue_add(tn_append_queue *queue, const tn_data_file *cons
     queue->files = grown;
     queue->room = room;
   }
+  if (n == 0) { /* there may be no array */
+    return TARN_OK;
+  }
   for (int64_t i = 0; i < n_files; i++) {
     queue->files[queue->n_files + i] = files[i];
   }
