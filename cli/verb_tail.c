@@ -31,6 +31,7 @@ typedef struct tail {
   const char *state_path, *metrics_path; /* NULL: none */
   bool has_consumer, has_state;          /* has_state: it goes on from one */
   bool until_idle;
+  bool has_news;                /* the last wait ended with some */
   int64_t printed;              /* since the state began */
   int64_t printed_now;          /* by this run */
   int64_t checkpoint;           /* number of the last one */
@@ -263,6 +264,8 @@ static tarn_status write_metrics(tail *t, tarn_error *err) {
   put_gauge(&out, "tarn_stream_lagRows", "changes in them, -1: not known", s.lag_rows);
   put_gauge(&out, "tarn_stream_lagMilliseconds", "since the first of them was committed", s.lag_ms);
   put_gauge(&out, "tarn_stream_pendingSplits", "planned and not read", s.pending_splits);
+  put_gauge(&out, "tarn_stream_snapshotTime", "commit time of the last snapshot planned, 0: none",
+            s.snapshot_ms);
   put_gauge(&out, "tarn_stream_watermark", "of the last snapshot, 0: none",
             s.has_watermark ? s.watermark : 0);
   put_counter(&out, "tarn_stream_rows_total", "rows printed since the state began", t->printed);
@@ -345,11 +348,13 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   if (st != TARN_OK || *ends) {
     return st == TARN_OK && !is_interrupted ? tarn_stream_check(t->stream, err) : st;
   }
-  if (t->idle_since_ms == 0) {
-    t->idle_since_ms = now_ms(CLOCK_MONOTONIC);
+  if (t->idle_since_ms == 0 || t->has_news) {
+    /* News without rows may be that the table has gone. */
+    t->idle_since_ms = t->idle_since_ms == 0 ? now_ms(CLOCK_MONOTONIC) : t->idle_since_ms;
     st = tarn_stream_check(t->stream, err);
   }
   st = st == TARN_OK ? tarn_stream_wait(t->stream, -1, t->session->cancel, &has_news, err) : st;
+  t->has_news = st == TARN_OK && has_news != 0;
   return st == TARN_OK && !has_news ? checkpoint(t, true, true, err) : st;
 }
 

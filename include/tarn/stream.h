@@ -162,7 +162,7 @@ typedef struct tarn_stream_batch {
   int64_t snapshot_id;
   int32_t is_overwrite; /* 1: what an overwrite replaced (-D), and what it put there (+I) */
   int64_t first_row;    /* its number among the rows of its split */
-  int64_t created_ms; /* of the oldest file of the split, the writer's local clock; -1: not known */
+  int64_t created_ms; /* of the oldest file of the split, milliseconds since 1970; -1: not known */
   int32_t has_ended;  /* 1, without rows: the stream is at its end, or the limit is reached */
 } tarn_stream_batch;
 #define TARN_STREAM_BATCH_INIT {sizeof(tarn_stream_batch), 0, 0, 0, 0, 0}

@@ -186,22 +186,27 @@ static tarn_status mark_deleted(tarn_env *env, tn_batch *batch, tarn_error *err)
   return TARN_OK;
 }
 
-static int64_t oldest_file(const tn_split *split) {
-  int64_t oldest = -1;
+/* The time of a file is the local one of its writer, taken to be that of the session. */
+static int64_t oldest_file(const tarn_env *env, const tn_split *split) {
+  int64_t local = INT64_MAX, seconds;
   for (int32_t i = 0; i < split->n_files; i++) {
     const tn_data_file *f = &split->files[i];
-    if (f->has_creation_time && (oldest < 0 || f->creation_time_ms < oldest)) {
-      oldest = f->creation_time_ms;
+    if (f->has_creation_time && f->creation_time_ms < local) {
+      local = f->creation_time_ms;
     }
   }
-  return oldest;
+  if (local == INT64_MAX || local < 0) {
+    return -1;
+  }
+  seconds = local / 1000;
+  return tn_zone_local_to_utc(env->zone, seconds) * 1000 + local - seconds * 1000;
 }
 
 static void tell_where(const tn_source_reader *r, tn_source_batch *where) {
   const tn_source_split *split = tn_split_queue_at(&r->splits, 0);
   where->snapshot_id = split->split->snapshot_id;
   where->is_overwrite = split->split->is_incremental;
-  where->created_ms = oldest_file(split->split);
+  where->created_ms = oldest_file(r->env, split->split);
   memcpy(where->split_id, split->id, sizeof(where->split_id));
 }
 

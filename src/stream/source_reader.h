@@ -34,7 +34,7 @@ typedef struct tn_source_batch {
   int64_t snapshot_id;
   bool is_overwrite;  /* of an IncrementalSplit */
   int64_t first_row;  /* its number among the rows of the split */
-  int64_t created_ms; /* the oldest file of the split; -1: not known */
+  int64_t created_ms; /* of the oldest file, milliseconds since 1970; -1: not known */
   char split_id[TN_SPLIT_ID_BYTES];
 } tn_source_batch;
 
