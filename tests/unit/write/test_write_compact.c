@@ -440,7 +440,8 @@ static void compact__opens_a_bucket_that_nobody_wrote(void **state) {
 
 /* Two writers compact one bucket: the compaction of the second one is dropped, its rows are not. */
 static void write__loses_a_compaction_to_another_writer_but_no_row(void **state) {
-  write_maker m, other;
+  write_maker m;
+  tn_write *own, *other;
   tn_commit_options options = {.user = "u", .drops_compaction = true};
   tn_commit_result result;
   int n_files;
@@ -450,13 +451,15 @@ static void write__loses_a_compaction_to_another_writer_but_no_row(void **state)
     wm_write(&m, "1|a;2|b");
     wm_commit(&m);
   }
-  other = m;
-  other.write = NULL;
-  other.options.user = "o";
-  wm_open(&other);
+  own = m.write;
+  m.options.user = "o";
+  OK(wm_try_open(&m, err));
+  other = m.write;
+  wm_write(&m, "2|o");
+  tn_committable second = wm_prepare(&m);
+  m.write = own;
   wm_write(&m, "1|m");
-  wm_write(&other, "2|o");
-  tn_committable first = wm_prepare(&m), second = wm_prepare(&other);
+  tn_committable first = wm_prepare(&m);
   n_files = wm_count_files(&m);
   OK(tn_commit_append(m.table, &options, &first, &result, err));
   assert_false(result.has_dropped);
@@ -466,16 +469,16 @@ static void write__loses_a_compaction_to_another_writer_but_no_row(void **state)
   assert_true(result.first_id == result.last_id);
   assert_int_equal(wm_count_files(&m), n_files - 1);
   assert_string_equal(wm_rows(&m), "1|m;2|o");
-  OK(tn_write_refresh(other.write, err));
-  other.identifier = 100;
+  m.write = other;
+  OK(tn_write_refresh(m.write, err));
   for (int i = 0; i < 6; i++) {
-    wm_write(&other, "1|x");
-    tn_committable c = wm_prepare(&other);
+    wm_write(&m, "1|x");
+    tn_committable c = wm_prepare(&m);
     OK(tn_commit_append(m.table, &options, &c, &result, err));
     assert_false(result.has_dropped);
   }
   assert_string_equal(wm_rows(&m), "1|x;2|o");
-  wm_close(&other);
+  tn_write_free(own);
   wm_end(&m);
 }
 
