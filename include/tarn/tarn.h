@@ -27,6 +27,7 @@
 #include "tarn/parquet.h"
 #include "tarn/predicate.h"
 #include "tarn/scan.h"
+#include "tarn/sink.h"
 #include "tarn/stream.h"
 #include "tarn/table.h"
 #include "tarn/write.h"
