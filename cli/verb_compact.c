@@ -10,6 +10,7 @@ typedef struct compact_job {
   tarn_table *table;
   tarn_predicate *predicate;
   cli_pairs partition;
+  cli_names order; /* of --order-by */
   tarn_compact_result result;
   tarn_string picks; /* of a dry run */
 } compact_job;
@@ -47,6 +48,19 @@ static tarn_status read_arguments(compact_job *job, tarn_compact_options *o, tar
   if (st == TARN_OK && o->commit_identifier >= 0 && !cli_args_has(args, OPT_COMMIT_USER)) {
     st = cli_usage(err, "--commit-id needs --commit-user: identifiers are counted by user");
   }
+  if (st == TARN_OK) {
+    st = cli_names_parse("--order-by", args->values[OPT_ORDER_BY], &job->order, err);
+  }
+  if (st == TARN_OK && job->order.count == 0 &&
+      (cli_args_has(args, OPT_ZORDER) || cli_args_has(args, OPT_HILBERT))) {
+    st = cli_usage(err, "--%s needs --order-by: the columns",
+                   cli_args_has(args, OPT_ZORDER) ? "zorder" : "hilbert");
+  }
+  o->order_by = job->order.items;
+  o->n_order_by = job->order.count;
+  o->order = cli_args_has(args, OPT_ZORDER)    ? TARN_ORDER_ZORDER
+             : cli_args_has(args, OPT_HILBERT) ? TARN_ORDER_HILBERT
+                                               : TARN_ORDER_LINEAR;
   o->full = cli_args_has(args, OPT_FULL);
   o->dry_run = cli_args_has(args, OPT_DRY_RUN);
   o->partition = job->partition.items;
@@ -114,13 +128,7 @@ static void close_job(compact_job *job) {
   tarn_predicate_free(job->predicate);
   tarn_table_free(job->table);
   cli_pairs_reset(&job->partition);
-}
-
-static int refuse_order(cli_session *s) {
-  tarn_error err = {.status = TARN_E_UNSUPPORTED};
-  (void)snprintf(err.message, sizeof(err.message),
-                 "--order-by: compaction that sorts rows is not in this release");
-  return cli_fail(s, &err);
+  cli_names_reset(&job->order);
 }
 
 int cli_run_compact(cli_session *s) {
@@ -130,9 +138,6 @@ int cli_run_compact(cli_session *s) {
   tarn_error err;
   int code = CLI_EXIT_OK;
   tarn_status st;
-  if (cli_args_has(s->args, OPT_ORDER_BY)) {
-    return refuse_order(s);
-  }
   st = is_dry_run ? cli_session_needs_text(s, &err) : TARN_OK;
   if (st == TARN_OK) {
     st = cli_session_table(s, NULL, &job.table, &err);

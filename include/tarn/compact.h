@@ -26,6 +26,12 @@ typedef struct tarn_compact_progress {
   int64_t bytes_in, bytes_out;
 } tarn_compact_progress;
 
+typedef enum tarn_order {
+  TARN_ORDER_LINEAR = 0, /* column after column */
+  TARN_ORDER_ZORDER = 1, /* along a curve: rows that are near in every column lie together */
+  TARN_ORDER_HILBERT = 2 /* likewise, without jumps */
+} tarn_order;
+
 typedef struct tarn_compact_options {
   size_t struct_size;
   int32_t full;    /* 1: all files of a bucket into one run; 0: what its picks say is worth it */
@@ -44,10 +50,15 @@ typedef struct tarn_compact_options {
   /* NULL, or called now and then, by any thread, one at a time. */
   void (*progress)(void *ctx, const tarn_compact_progress *progress);
   void *progress_ctx;
+  /* Sort compaction (append tables without buckets): all files are rewritten with their rows in the
+   * order of these columns, by an OVERWRITE snapshot. NULL: rows keep their order. Borrowed. */
+  const char *const *order_by;
+  size_t n_order_by;
+  tarn_order order;
 } tarn_compact_options;
 
 #define TARN_COMPACT_OPTIONS_INIT \
-  {sizeof(tarn_compact_options), 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0}
+  {sizeof(tarn_compact_options), 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, TARN_ORDER_LINEAR}
 
 typedef struct tarn_compact_result {
   size_t struct_size;

@@ -2,6 +2,7 @@
 #include "tarn/compact.h"
 
 #include "api/write_handles.h"
+#include "base/nearest.h"
 #include "dedicated/compact_table.h"
 
 #define ARENA_LIMIT ((size_t)1 << 26)
@@ -53,6 +54,38 @@ static tarn_status choose_partitions(const tn_table *table, const tarn_compact_o
   return *out != NULL ? TARN_OK : tn_oom(err);
 }
 
+/* ------------------------------------------------------------------ order */
+
+static tarn_status find_order(const tn_table *table, const tarn_compact_options *o, tn_arena *arena,
+                              tn_table_compact_request *request, tarn_error *err) {
+  static const tn_order_kind kinds[] = {TN_ORDER_LINEAR, TN_ORDER_ZORDER, TN_ORDER_HILBERT};
+  const tn_schema *schema = table->schema;
+  int32_t *columns = tn_arena_calloc(arena, o->n_order_by + 1, sizeof(*columns));
+  if (columns == NULL || o->n_order_by > INT32_MAX) {
+    return tn_oom(err);
+  }
+  if ((size_t)o->order >= TN_COUNT(kinds)) {
+    return tn_fail(err, TARN_E_INVALID, "%d is no order of rows", (int)o->order);
+  }
+  for (size_t i = 0; i < o->n_order_by; i++) {
+    tn_slice name = tn_slice_text(o->order_by[i]);
+    columns[i] = tn_fields_find(schema->fields, schema->n_fields, name);
+    if (columns[i] < 0) {
+      tn_nearest nearest;
+      tn_nearest_init(&nearest, name);
+      for (int32_t k = 0; k < schema->n_fields; k++) {
+        tn_nearest_offer(&nearest, schema->fields[k].name);
+      }
+      return tn_fail(err, TARN_E_NOT_FOUND, "%s: there is no column '%s'%s", table->full_name,
+                     o->order_by[i], tn_nearest_hint(&nearest).text);
+    }
+  }
+  request->order_columns = columns;
+  request->n_order_columns = (int32_t)o->n_order_by;
+  request->order = kinds[o->order];
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ the call */
 
 static void on_progress(void *ctx, const tn_compact_progress *p) {
@@ -98,6 +131,7 @@ static tarn_status compact(tn_table *table, tarn_compact_options *o, tn_arena *a
   char *user = NULL;
   tarn_status st;
   TN_TRY(choose_partitions(table, o, arena, &request.predicate, err));
+  TN_TRY(find_order(table, o, arena, &request, err));
   TN_TRY(tn_api_commit_user(table, o->commit_user, &user, err));
   request.user = user;
   st = tn_table_compact(&request, result, picks, err);

@@ -88,26 +88,31 @@ static bool is_among(const tn_data_files *files, tn_slice name) {
   return false;
 }
 
-static void count_message(tn_table_compact_result *result, const tn_commit_message *m) {
-  for (int32_t i = 0; i < m->compact_before.n; i++) {
-    const tn_data_file *file = &m->compact_before.items[i];
-    if (is_among(&m->compact_after, file->file_name)) {
-      result->n_upgraded++;
+/* Files of one list that are not in the other one, which would be moved. */
+static void count_files(const tn_data_files *files, const tn_data_files *others, int64_t *n,
+                        int64_t *bytes, int64_t *rows, int64_t *moved) {
+  for (int32_t i = 0; i < files->n; i++) {
+    const tn_data_file *file = &files->items[i];
+    if (is_among(others, file->file_name)) {
+      (*moved)++;
       continue;
     }
-    result->n_files_in++;
-    result->n_bytes_in += file->file_size;
-    result->n_rows_in += file->row_count;
+    (*n)++;
+    *bytes += file->file_size;
+    *rows += file->row_count;
   }
-  for (int32_t i = 0; i < m->compact_after.n; i++) {
-    const tn_data_file *file = &m->compact_after.items[i];
-    if (!is_among(&m->compact_before, file->file_name)) {
-      result->n_files_out++;
-      result->n_bytes_out += file->file_size;
-      result->n_rows_out += file->row_count;
-    }
-  }
-  result->n_changelog_files += m->compact_changelog.n;
+}
+
+static void count_message(tn_table_compact_result *r, const tn_commit_message *m) {
+  static const tn_data_files none = {NULL, 0};
+  int64_t moved = 0;
+  count_files(&m->compact_before, &m->compact_after, &r->n_files_in, &r->n_bytes_in, &r->n_rows_in,
+              &r->n_upgraded);
+  count_files(&m->deleted_files, &none, &r->n_files_in, &r->n_bytes_in, &r->n_rows_in, &moved);
+  count_files(&m->compact_after, &m->compact_before, &r->n_files_out, &r->n_bytes_out,
+              &r->n_rows_out, &moved);
+  count_files(&m->new_files, &none, &r->n_files_out, &r->n_bytes_out, &r->n_rows_out, &moved);
+  r->n_changelog_files += m->compact_changelog.n;
 }
 
 /* Statuses after which no snapshot has the files of the messages. */
@@ -243,6 +248,11 @@ static tarn_status run_table(tn_compact_run_state *run, tarn_error *err) {
   st = tn_live_table_read(run->table, run->q->predicate, run->q->cancel, &live, err);
   if (st == TARN_OK && live.n_buckets > 0) {
     run->result->n_buckets = live.n_buckets;
+    if (run->q->n_order_columns > 0) {
+      st = tn_run_sorted(run, &live, err);
+      tn_live_table_reset(&live);
+      return st;
+    }
     switch (run->table->facts.bucket_mode) {
       case TN_BUCKETS_UNAWARE:
         st = tn_run_bucketless(run, &live, err);

@@ -13,8 +13,8 @@
  *   CT4  Memory: records of the live files, and the environment's budget shared by the tasks that
  *        run at once.
  * Rule: org.apache.paimon.flink.action.CompactAction, flink.sink.StoreCompactOperator,
- * append.{AppendCompactCoordinator,AppendCompactTask}, flink.postpone; spec: compaction, 13,
- * 15, 16.
+ * flink.action.SortCompactAction, append.{AppendCompactCoordinator,AppendCompactTask},
+ * flink.postpone; spec: compaction, 13, 15, 16.
  */
 #ifndef TN_DEDICATED_COMPACT_TABLE_H
 #define TN_DEDICATED_COMPACT_TABLE_H
@@ -30,10 +30,18 @@ typedef struct tn_compact_progress {
   int64_t n_bytes_in, n_bytes_out;
 } tn_compact_progress;
 
+/* How rows are sorted, besides. */
+typedef enum tn_order_kind { TN_ORDER_LINEAR, TN_ORDER_ZORDER, TN_ORDER_HILBERT } tn_order_kind;
+
 typedef struct tn_table_compact_request {
   tn_table *table;
   bool is_full;
   bool is_dry_run;
+  /* Sort compaction: all files are rewritten with their rows in this order (append tables without
+   * buckets). Columns of the table; n_order_columns 0: none. Borrowed. */
+  const int32_t *order_columns;
+  int32_t n_order_columns;
+  tn_order_kind order;
   const tn_pred *predicate; /* on partition columns; NULL: all partitions */
   int32_t n_threads;        /* tasks at once; 0: as the environment has threads */
   const char *user;         /* of the commits */

@@ -9,11 +9,8 @@
  */
 #include "base/sort.h"
 #include "dedicated/run.h"
-#include "model/partition.h"
 #include "read/read.h"
 #include "write/write.h"
-
-#define PATH_LIMIT ((size_t)1 << 20)
 
 /* A partition with rows that wait. */
 typedef struct waiting {
@@ -245,56 +242,6 @@ static tarn_status copy_rows(mover *m, tn_read *read, tn_write *write, tarn_erro
   return st;
 }
 
-/* A plan of the one split: the files in their order, not merged. */
-static tarn_status make_plan(mover *m, const waiting *w, tn_plan **out, tarn_error *err) {
-  tarn_env *env = m->run->env;
-  tn_plan *plan = tn_calloc(&env->mem, 1, sizeof(*plan));
-  const tn_live_bucket *b = w->bucket;
-  tarn_status st;
-  tn_data_file *files;
-  tn_split *split;
-  tn_buf path;
-  if (plan == NULL) {
-    return tn_oom(err);
-  }
-  atomic_init(&plan->refs, 1);
-  plan->env = env;
-  tn_arena_init(&plan->arena, &env->mem, TN_PLAN_ARENA_BYTES);
-  plan->table = tn_table_retain(m->run->table);
-  plan->kind = TN_PLAN_DELTA;
-  tn_buf_init(&path, &env->mem, PATH_LIMIT);
-  split = tn_arena_calloc(&plan->arena, 1, sizeof(*split));
-  files = tn_arena_calloc(&plan->arena, (size_t)b->n_entries, sizeof(*files));
-  if (split == NULL || files == NULL) {
-    TN_TRY_TO(done, tn_oom(err));
-  }
-  for (int64_t i = 0; i < b->n_entries; i++) {
-    files[i] = *w->order[i];
-  }
-  TN_TRY_TO(done, tn_bucket_path(m->run->table, b->partition, b->bucket, &path, err));
-  *split =
-      (tn_split){.plan = plan,
-                 .partition = b->partition,
-                 .bucket = b->bucket,
-                 .bucket_path = tn_arena_strndup(&plan->arena, (const char *)path.data, path.len),
-                 .has_total_buckets = true,
-                 .total_buckets = b->total_buckets,
-                 .files = files,
-                 .n_files = (int32_t)b->n_entries,
-                 .is_streaming = true};
-  plan->splits = split;
-  plan->n_splits = 1;
-  st = split->bucket_path != NULL ? TARN_OK : tn_oom(err);
-done:
-  tn_buf_reset(&path);
-  if (st != TARN_OK) {
-    tn_plan_release(plan);
-    return st;
-  }
-  *out = plan;
-  return TARN_OK;
-}
-
 static tarn_status move_rows(mover *m, waiting *w, tarn_error *err) {
   tn_table *table = m->run->table;
   const tn_read_options options = {.table = table,
@@ -310,7 +257,7 @@ static tarn_status move_rows(mover *m, waiting *w, tarn_error *err) {
   const tn_split *split;
   tarn_status st;
   TN_TRY(writer_of(m, w->n_buckets, &writer, err));
-  TN_TRY(make_plan(m, w, &plan, err));
+  TN_TRY(tn_run_plan(m->run, w->bucket, w->order, true, &plan, err));
   split = &plan->splits[0];
   TN_TRY_TO(done, tn_read_create(m->run->env, &options, &split, 1, &read, err));
   st = copy_rows(m, read, writer->write, err);

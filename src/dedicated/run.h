@@ -4,6 +4,7 @@
  *   table_state.c    the latest snapshot's files, bucket by bucket
  *   buckets.c        tables with buckets
  *   bucketless.c     append tables without
+ *   sorted.c         the same, sorted: order_key.c makes keys, row_sorter.c sorts
  *   postponed.c      rows that wait in bucket-postpone, into real buckets
  */
 #ifndef TN_DEDICATED_RUN_H
@@ -82,11 +83,19 @@ TN_CHECKED tarn_status tn_run_commit(tn_compact_run_state *run, const tn_snapsho
 /* Remove the files of messages that are not committed. */
 void tn_run_drop(tn_compact_run_state *run, tn_commit_message *messages, int32_t n);
 
+/* A plan of one split: all files of a bucket, in this order (NULL: as they are), not merged. With
+ * kinds: as changes, which tell them. */
+TN_CHECKED tarn_status tn_run_plan(const tn_compact_run_state *run, const tn_live_bucket *bucket,
+                                   const tn_data_file *const *order, bool with_kinds, tn_plan **out,
+                                   tarn_error *err);
+
 /* live: all buckets of the table, or those >= 0 of one with bucket-postpone. */
 TN_CHECKED tarn_status tn_run_buckets(tn_compact_run_state *run, const tn_live_table *live,
                                       tarn_error *err);
 TN_CHECKED tarn_status tn_run_bucketless(tn_compact_run_state *run, const tn_live_table *live,
                                          tarn_error *err);
+TN_CHECKED tarn_status tn_run_sorted(tn_compact_run_state *run, const tn_live_table *live,
+                                     tarn_error *err);
 /* *n_moved: rows of how many files went into real buckets. */
 TN_CHECKED tarn_status tn_run_postponed(tn_compact_run_state *run, const tn_live_table *live,
                                         int64_t *n_moved, tarn_error *err);

@@ -5,9 +5,12 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "commit/index_manifest.h"
+#include "datafile/index_place.h"
 #include "dedicated/run.h"
+#include "model/partition.h"
 
 #define SNAPSHOT_TRIES 5
+#define PATH_LIMIT ((size_t)1 << 20)
 
 /* ------------------------------------------------------------------ manifests */
 
@@ -224,5 +227,100 @@ tarn_status tn_live_bucket_files(const tn_live_bucket *bucket, tn_arena *arena, 
     tn_scan_entry_file(bucket->entries[i], &files[i]);
   }
   *out = files;
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ reading a bucket */
+
+/* Where the vectors of the split's files lie. */
+static tarn_status place_vectors(const tn_table *table, const tn_live_bucket *b, tn_plan *plan,
+                                 tn_split *split, tarn_error *err) {
+  tn_dv_place *places = tn_arena_calloc(&plan->arena, (size_t)split->n_files, sizeof(*places));
+  tarn_status st = TARN_OK;
+  tn_map numbers; /* name -> file */
+  if (places == NULL) {
+    return tn_oom(err);
+  }
+  tn_map_init(&numbers, &table->env->mem);
+  for (int32_t i = 0; i < split->n_files; i++) {
+    tn_map_entry *slot;
+    TN_TRY_TO(done, tn_map_put(&numbers, split->files[i].file_name, &slot, NULL, err));
+    slot->value.num = i;
+  }
+  for (int32_t k = 0; k < b->n_vectors; k++) {
+    const tn_index_entry *e = &b->vectors[k];
+    const tn_dv_range *ranges = e->dv_ranges.items;
+    const char *path;
+    TN_TRY_TO(done, tn_index_file_path(table, e, &plan->arena, &path, err));
+    for (int64_t i = 0; e->has_dv_ranges && i < e->dv_ranges.count; i++) {
+      const tn_map_entry *slot = tn_map_find(&numbers, ranges[i].data_file);
+      if (slot != NULL) {
+        places[slot->value.num] =
+            (tn_dv_place){path, ranges[i].offset, ranges[i].length,
+                          ranges[i].has_cardinality ? ranges[i].cardinality : -1};
+      }
+    }
+  }
+  split->deletions = places;
+done:
+  tn_map_reset(&numbers);
+  return st;
+}
+
+static tarn_status fill_plan(const tn_compact_run_state *run, const tn_live_bucket *b,
+                             const tn_data_file *const *order, bool with_kinds, tn_plan *plan,
+                             tarn_error *err) {
+  tn_split *split = tn_arena_calloc(&plan->arena, 1, sizeof(*split));
+  tn_data_file *files;
+  tarn_status st;
+  tn_buf path;
+  if (split == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_live_bucket_files(b, &plan->arena, &files, err));
+  for (int64_t i = 0; i < b->n_entries && order != NULL; i++) {
+    files[i] = *order[i];
+  }
+  tn_buf_init(&path, &run->env->mem, PATH_LIMIT);
+  st = tn_bucket_path(run->table, b->partition, b->bucket, &path, err);
+  *split = (tn_split){.plan = plan,
+                      .partition = b->partition,
+                      .bucket = b->bucket,
+                      .has_total_buckets = true,
+                      .total_buckets = b->total_buckets,
+                      .files = files,
+                      .n_files = (int32_t)b->n_entries,
+                      .is_streaming = with_kinds,
+                      .is_raw_convertible = !with_kinds};
+  if (st == TARN_OK) {
+    split->bucket_path = tn_arena_strndup(&plan->arena, (const char *)path.data, path.len);
+    st = split->bucket_path != NULL ? TARN_OK : tn_oom(err);
+  }
+  tn_buf_reset(&path);
+  plan->splits = split;
+  plan->n_splits = 1;
+  return st == TARN_OK && b->n_vectors > 0 ? place_vectors(run->table, b, plan, split, err) : st;
+}
+
+tarn_status tn_run_plan(const tn_compact_run_state *run, const tn_live_bucket *bucket,
+                        const tn_data_file *const *order, bool with_kinds, tn_plan **out,
+                        tarn_error *err) {
+  tn_plan *plan = tn_calloc(&run->env->mem, 1, sizeof(*plan));
+  tarn_status st;
+  *out = NULL;
+  if (plan == NULL) {
+    return tn_oom(err);
+  }
+  atomic_init(&plan->refs, 1);
+  plan->env = run->env;
+  tn_arena_init(&plan->arena, &run->env->mem, TN_PLAN_ARENA_BYTES);
+  plan->table = tn_table_retain(run->table);
+  plan->kind = with_kinds ? TN_PLAN_DELTA : TN_PLAN_STATE;
+  st = fill_plan(run, bucket, order, with_kinds, plan, err);
+  if (st != TARN_OK) {
+    tn_plan_release(plan);
+    return st;
+  }
+  *out = plan;
   return TARN_OK;
 }
