@@ -459,6 +459,66 @@ static void bucketed_append__keeps_its_order(void **state) {
   wm_end(&m);
 }
 
+/* ------------------------------------------------------------------ sorted */
+
+static void sorted__rows_are_in_order_and_marked_ones_gone(void **state) {
+  static const int32_t columns[] = {1, 0};
+  tn_table_compact_request q;
+  tn_table_compact_result r;
+  write_maker m;
+  (void)state;
+  wm_begin(&m, APPEND, "", "", "bucket=-1;deletion-vectors.enabled=true");
+  commit_rows(&m, "3|c;1|b;2|null");
+  commit_rows(&m, "9|a;5|b;4|c");
+  delete_rows(&m, "k = 5");
+  q = request_of(&m, true);
+  q.order_columns = columns;
+  q.n_order_columns = 2;
+  OK(tn_table_compact(&q, &r, NULL, err));
+  assert_int_equal(latest(&m).commit_kind, TN_COMMIT_OVERWRITE);
+  assert_string_equal(live_files(&m), "L0[5]");
+  assert_int_equal(count_vectors(&m), 0);
+  assert_int_equal(r.n_rows_out, 5);
+  assert_int_equal(wm_count_files(&m), 4); /* two old ones, their vectors, the new one */
+  wm_end(&m);
+}
+
+static void sorted__keeps_what_came_meanwhile(void **state) {
+  static const int32_t columns[] = {0};
+  tn_table_compact_request q;
+  tn_table_compact_result r;
+  write_maker m;
+  meddler d = {&m, "7|x", false};
+  (void)state;
+  wm_begin(&m, APPEND, "", "", "bucket=-1");
+  commit_rows(&m, "3|c;1|b");
+  q = request_of(&m, true);
+  q.order_columns = columns;
+  q.n_order_columns = 1;
+  q.progress = meddle;
+  q.progress_ctx = &d;
+  OK(tn_table_compact(&q, &r, NULL, err));
+  assert_true(d.is_done);
+  assert_string_equal(wm_rows(&m), "1|b;3|c;7|x");
+  wm_end(&m);
+}
+
+static void sorted__refuses_tables_with_buckets(void **state) {
+  static const int32_t columns[] = {0};
+  tn_table_compact_request q;
+  tn_table_compact_result r;
+  tarn_error error;
+  write_maker m;
+  (void)state;
+  wm_begin(&m, PK, "", "k", "bucket=1;write-only=true");
+  commit_rows(&m, "3|c;1|b");
+  q = request_of(&m, true);
+  q.order_columns = columns;
+  q.n_order_columns = 1;
+  assert_int_equal(tn_table_compact(&q, &r, NULL, &error), TARN_E_UNSUPPORTED);
+  wm_end(&m);
+}
+
 /* ------------------------------------------------------------------ postponed buckets */
 
 static void postponed__rows_go_into_real_buckets_in_their_order(void **state) {
@@ -484,10 +544,12 @@ static void postponed__rows_go_into_real_buckets_in_their_order(void **state) {
 
 typedef struct torture_case {
   const char *fields, *key, *options, *rows;
+  bool is_sorted;
 } torture_case;
 
 /* Only the job runs short of memory. */
 static tarn_status run_once(void *ctx, tarn_env *env, tarn_error *why) {
+  static const int32_t columns[] = {0, 1};
   const torture_case *c = ctx;
   tn_test_alloc *alloc = env->mem.hooks.ctx;
   int64_t fail_at = alloc->fail_at, calls = alloc->calls;
@@ -502,6 +564,9 @@ static tarn_status run_once(void *ctx, tarn_env *env, tarn_error *why) {
   commit_rows(&m, "2|x;3|c");
   wm_close(&m);
   q = request_of(&m, true);
+  q.order_columns = columns;
+  q.n_order_columns = c->is_sorted ? 2 : 0;
+  q.order = TN_ORDER_ZORDER;
   alloc->calls = calls;
   alloc->fail_at = fail_at;
   st = tn_table_compact(&q, &r, NULL, why);
@@ -524,9 +589,10 @@ static tarn_status run_once(void *ctx, tarn_env *env, tarn_error *why) {
 
 static void torture__leaves_rows_and_no_files(void **state) {
   static const torture_case cases[] = {
-      {PK, "k", "bucket=1;write-only=true", "1|a;2|x;3|c"},
-      {APPEND, "", "bucket=-1", "1|a;2|b;2|x;3|c"},
-      {PK, "k", "bucket=-2", "1|a;2|x;3|c"},
+      {PK, "k", "bucket=1;write-only=true", "1|a;2|x;3|c", false},
+      {APPEND, "", "bucket=-1", "1|a;2|b;2|x;3|c", false},
+      {APPEND, "", "bucket=-1", "1|a;2|b;2|x;3|c", true},
+      {PK, "k", "bucket=-2", "1|a;2|x;3|c", false},
   };
   (void)state;
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
@@ -554,6 +620,9 @@ int main(void) {
       cmocka_unit_test(bucketless__keeps_vectors_of_files_that_stay),
       cmocka_unit_test(bucketless__conflicts_with_rows_deleted_meanwhile),
       cmocka_unit_test(bucketed_append__keeps_its_order),
+      cmocka_unit_test(sorted__rows_are_in_order_and_marked_ones_gone),
+      cmocka_unit_test(sorted__keeps_what_came_meanwhile),
+      cmocka_unit_test(sorted__refuses_tables_with_buckets),
       cmocka_unit_test(postponed__rows_go_into_real_buckets_in_their_order),
       cmocka_unit_test(torture__leaves_rows_and_no_files),
   };
