@@ -155,7 +155,7 @@ int cli_run_mark_done(cli_session *s) {
     st = tarn_partition_mark_done(table, p.items[i], p.counts[i], &err);
   }
   if (st == TARN_OK) {
-    cli_change_report(s, NULL, "marked %zu partitions as done", p.n);
+    cli_change_report(s, NULL, "marked %zu partition%s as done", p.n, p.n == 1 ? "" : "s");
   }
   tarn_table_free(table);
   free_partitions(&p);

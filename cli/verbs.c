@@ -115,8 +115,11 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_OVERWRITE] = FLAG("overwrite", 0,
                            "replace the partitions that have new rows (all rows of a table without "
                            "partitions, or with dynamic-partition-overwrite=false)"),
-    [OPT_OVERWRITE_PARTITION] = VALUE("overwrite-partition", 0, CLI_VALUE_TEXT, "K=V,...",
-                                      "replace the rows of these partitions"),
+    [OPT_OVERWRITE_PARTITION] =
+        VALUE("overwrite-partition", 0, CLI_VALUE_TEXT, "K=V,...",
+              "replace the rows of these partitions, where all new rows must be; "
+              "without new rows only with "
+              "dynamic-partition-overwrite=false"),
     [OPT_COLUMNS] = VALUE("columns", 0, CLI_VALUE_TEXT, "A,B",
                           "write only these columns, of rows that are there (data evolution)"),
     [OPT_FIRST_ROW_ID] = VALUE("first-row-id", 0, CLI_VALUE_TEXT, "N",

@@ -223,8 +223,9 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_recover(
     const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
 /* Replace the content of partitions by the files of messages: an OVERWRITE snapshot. Of a
  * partitioned table with dynamic-partition-overwrite (the default) these are the partitions that
- * messages has files of, whatever `partition` says; else those that match it.
- * partition  values of some partition columns as texts ("dt" = "2024-01-01"); n == 0: all */
+ * messages has files of (none of them: nothing is done); else all that match `partition`.
+ * partition  values of some partition columns as texts ("dt" = "2024-01-01"); n == 0: all.
+ *            TARN_E_INVALID if messages has files of others */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_overwrite(
     tarn_committer *committer, int64_t identifier, const tarn_option *partition, size_t n,
     const tarn_messages *messages, const tarn_commit_request *request, tarn_commit_result *result,

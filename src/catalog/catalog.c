@@ -82,7 +82,10 @@ tarn_status tn_catalog_open(tarn_env *env, const char *warehouse, const tn_optio
   TN_TRY_TO(fail, tn_storage_for_uri(env, &catalog->arena, tn_catalog_option(catalog, "warehouse"),
                                      &catalog->storage, &catalog->warehouse, err));
   st = tn_storage_info(catalog->storage, catalog->warehouse, &info, err);
-  if (st == TARN_OK && !info.is_directory) {
+  if (st == TARN_E_NOT_FOUND) {
+    st = tn_fail(err, st, "%s is not there: make that folder first, or name another one",
+                 catalog->warehouse);
+  } else if (st == TARN_OK && !info.is_directory) {
     st = tn_fail(err, TARN_E_NOT_FOUND, "%s is not a folder", catalog->warehouse);
   }
   if (st != TARN_OK) {

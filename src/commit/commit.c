@@ -206,12 +206,11 @@ static tarn_status overwrite(tn_commit_job *job, const tn_committable *c, const 
   warn_of_changelog(job, &o.own, &compact);
   o.own.changelog = compact.changelog = (tn_entry_list){NULL, 0, 0};
   has_compaction = !is_empty(&compact);
+  TN_TRY_TO(done, tn_overwrite_check(job, &o, err));
   if (is_dynamic && job->table->schema->n_partition_keys > 0) {
     TN_TRY_TO(done, note_partitions(&o.own, &only, err));
     o.only = &only;
     o.filter = NULL;
-  } else {
-    TN_TRY_TO(done, tn_overwrite_check(job, &o, err));
   }
   if (!has_compaction) {
     TN_TRY_TO(done, tn_overwrite_upgrade(job, &o, err));

@@ -31,8 +31,8 @@ typedef struct tn_commit_options {
   bool checks_row_ids;
   int64_t row_ids_since;
   /* Deletion vectors of a bucket come as a whole file that replaces the one of the index manifest
-   * `vectors_before` (NULL: none): it must be that of the latest snapshot still. Java does not look,
-   * and loses what others have marked meanwhile. */
+   * `vectors_before` (NULL: none): it must be that of the latest snapshot still. Java does not
+   * look, and loses what others have marked meanwhile. */
   bool checks_vectors;
   const char *vectors_before;
   /* Has a partition (its bytes) expired by the table's rules? Files to delete that are gone are
@@ -55,7 +55,9 @@ TN_CHECKED tarn_status tn_commit_append(tn_table *table, const tn_commit_options
                                         tarn_error *err);
 /* Static: every live file of the partitions that `filter` (on partition columns; NULL: all) leaves
  * is replaced by the messages' new files. Dynamic: those of the partitions that have new files.
- * UNSUPPORTED: new rows in single partitions of a table whose primary key lacks their columns. */
+ * INVALID: new files elsewhere than `filter` says (of dynamic ones too, where Java would take away
+ * what lies there). UNSUPPORTED: new rows in single partitions of a table whose primary key lacks
+ * their columns. */
 TN_CHECKED tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
                                            const tn_committable *committable, const tn_pred *filter,
                                            bool is_dynamic, tn_commit_result *result,

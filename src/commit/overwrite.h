@@ -14,7 +14,7 @@ typedef struct tn_overwrite {
   tn_commit_changes own; /* what comes instead */
 } tn_overwrite;
 
-/* Every file of a static overwrite belongs to its filter. INVALID otherwise. */
+/* Every new file belongs to the filter of the overwrite. INVALID otherwise. */
 TN_CHECKED tarn_status tn_overwrite_check(tn_commit_job *job, const tn_overwrite *overwrite,
                                           tarn_error *err);
 /* overwrite-upgrade: files of level 0 that do not overlap in their bucket go to the highest level

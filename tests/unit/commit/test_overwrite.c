@@ -103,10 +103,12 @@ static void overwrite__refuses_files_outside_of_its_filter(void **state) {
   (void)state;
   fill(&tm, table);
   cm_file(&tm, &c, CM_NEW, tm_entry_in(&tm, 2, "n", 1));
-  assert_int_equal(overwrite(&tm, table, &c, "p = 1", false, &result, &why), TARN_E_INVALID);
-  assert_contains(why.message,
-                  "Trying to overwrite partition {p = 1}, but the changes in {p=2} "
-                  "does not belong to this partition");
+  for (int is_dynamic = 0; is_dynamic < 2; is_dynamic++) {
+    assert_int_equal(overwrite(&tm, table, &c, "p = 1", is_dynamic, &result, &why), TARN_E_INVALID);
+    assert_contains(why.message,
+                    "Trying to overwrite partition {p = 1}, but the changes in {p=2} "
+                    "does not belong to this partition");
+  }
   assert_int_equal(cm_count(&tm, "snapshot"), 2);
   end(&tm, table);
 }
