@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "measure.h"
 #include "tarn/tarn.h"
 
 enum { MAX_OPTIONS = 32 };
@@ -22,28 +22,6 @@ typedef struct settings {
   tarn_option options[MAX_OPTIONS];
   size_t n_options;
 } settings;
-
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double memory_mb(const char *name) {
-  FILE *f = fopen("/proc/self/status", "r");
-  char line[256];
-  double found = 0;
-  size_t n = strlen(name);
-  while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-    if (strncmp(line, name, n) == 0) {
-      found = strtod(line + n + 1, NULL) / 1024;
-    }
-  }
-  if (f != NULL) {
-    fclose(f);
-  }
-  return found;
-}
 
 static void report(const settings *s, const tarn_compact_result *r, double wall, double cpu,
                    double before) {

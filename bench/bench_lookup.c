@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "measure.h"
 #include "tarn/tarn.h"
 
 enum { MAX_COLUMNS = 64, MAX_BATCH = 1 << 16, MAX_THREADS = 64 };
@@ -34,19 +34,6 @@ typedef struct worker {
   tarn_error error;
   tarn_status st;
 } worker;
-
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static uint64_t mix(uint64_t z) {
-  z += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 
 static void keep(struct ArrowArray *array) {
   (void)array;

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "measure.h"
 #include "tarn/tarn.h"
 
 enum { MAX_COLUMNS = 64 };
@@ -28,29 +28,6 @@ typedef struct settings {
 typedef struct sums {
   int64_t rows, k, quantity, text_bytes;
 } sums;
-
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* A line of /proc/self/status, in MiB; 0 if there is none. */
-static double memory_mb(const char *name) {
-  FILE *f = fopen("/proc/self/status", "r");
-  char line[256];
-  double found = 0;
-  size_t n = strlen(name);
-  while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-    if (strncmp(line, name, n) == 0) {
-      found = strtod(line + n + 1, NULL) / 1024;
-    }
-  }
-  if (f != NULL) {
-    fclose(f);
-  }
-  return found;
-}
 
 /* Bytes of a utf8 column's values: the last offset less the first. */
 static int64_t text_bytes(const struct ArrowArray *column) {

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "measure.h"
 #include "tarn/tarn.h"
 
 enum { MAX_OPTIONS = 32, N_COLUMNS = 7 };
@@ -26,36 +26,7 @@ typedef struct settings {
   int n_options;
 } settings;
 
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double memory_mb(const char *name) {
-  FILE *f = fopen("/proc/self/status", "r");
-  char line[256];
-  double found = 0;
-  size_t n = strlen(name);
-  while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-    if (strncmp(line, name, n) == 0) {
-      found = strtod(line + n + 1, NULL) / 1024;
-    }
-  }
-  if (f != NULL) {
-    fclose(f);
-  }
-  return found;
-}
-
 /* ------------------------------------------------------------------ rows */
-
-static uint64_t mix(uint64_t z) {
-  z += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 
 static void *must(void *p) {
   if (p == NULL) {
