@@ -1,4 +1,7 @@
 /* main.c - tarn, the program. */
+#include <errno.h>
+#include <fcntl.h>
+
 #include "help.h"
 #include "session.h"
 
@@ -18,13 +21,30 @@ static int run(cli_session *s) {
   return args->verb->run(s);
 }
 
+/* A table's file must not get the number of a stream that was closed: what is told there would go
+ * into it. To use such a stream stays an error (EBADF). */
+static bool keep_numbers(void) {
+  for (int fd = 0; fd <= 2; fd++) {
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+        open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) {
+      return false;
+    }
+  }
+  return true;
+}
+
 int main(int argc, char **argv) {
   cli_session session = {0};
   cli_args args;
   tarn_error err;
+  bool is_kept = keep_numbers();
   tarn_status st = cli_args_parse(argc, argv, &args, &err);
   const char *log_format = args.values[OPT_LOG_FORMAT];
   int code;
+  if (!is_kept) {
+    cli_args_reset(&args);
+    return CLI_EXIT_ERROR; /* there is nowhere to tell it */
+  }
   session.report.is_json = log_format != NULL && strcmp(log_format, "json") == 0;
   if (st == TARN_OK) {
     st = cli_session_start(&session, &args, &err);

@@ -35,6 +35,7 @@ void cli_signals_start(tarn_cancel *cancel) {
   (void)sigaction(SIGALRM, &action, NULL);
   action.sa_handler = SIG_IGN;
   (void)sigaction(SIGPIPE, &action, NULL);
+  (void)sigaction(SIGXFSZ, &action, NULL); /* a file past the limit is an error of its write */
 }
 
 void cli_signals_stop(void) {

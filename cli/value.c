@@ -385,10 +385,16 @@ static bool add_timestamp_text(cli_columns *columns, cli_column *c, const char *
   } else if (c->is_instant) {
     is_good = false;
   }
-  if (!is_good || at != end || nanos % per_unit != 0 ||
-      __builtin_mul_overflow(days * 86400 + seconds - offset, unit, &value) ||
-      __builtin_add_overflow(value, nanos / per_unit, &value)) {
+  if (!is_good || at != end || nanos % per_unit != 0) {
     return cli_expected_type(columns, c);
+  }
+  if (__builtin_mul_overflow(days * 86400 + seconds - offset, unit, &value) ||
+      __builtin_add_overflow(value, nanos / per_unit, &value)) {
+    return unit == 1000000000
+               ? cli_expected(columns,
+                              "a time from 1677-09-21 to 2262-04-11: those of more than 6 digits "
+                              "are taken as nanoseconds in 64 bits")
+               : cli_expected_type(columns, c);
   }
   return cli_add_int(columns, c, value);
 }

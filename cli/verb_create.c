@@ -169,14 +169,22 @@ static void add_pairs(cli_text *out, const cli_args *args, bool has_some) {
 static tarn_status add_to_json(const cli_args *args, const char *name, const char *text, size_t n,
                                const cli_names *primary, const cli_names *partition, cli_text *out,
                                tarn_error *err) {
+  const char *nul = memchr(text, '\0', n);
   size_t options, end;
   cli_json json;
+  if (nul != NULL) {
+    err->status = TARN_E_INVALID;
+    err->os_errno = 0;
+    (void)snprintf(err->message, sizeof(err->message),
+                   "%.200s: expected a schema in JSON, found a NUL character at byte %zu", name,
+                   (size_t)(nul - text));
+    return TARN_E_INVALID;
+  }
   if (!cli_json_parse(text, n, &json) || json.nodes[0].kind != CLI_JSON_OBJECT) {
     cli_json_reset(&json);
     /* The library tells where it is wrong. */
     cli_text_add(out, text, n);
     cli_text_char(out, '\0');
-    (void)name;
     return out->is_broken ? cli_no_memory(err) : TARN_OK;
   }
   options = cli_json_find(&json, 0, "options");

@@ -102,13 +102,22 @@ static tarn_status make_chain(tn_storage *storage, char *path, bool syncs, tarn_
   return st;
 }
 
+/* After folders were made, nothing is missing: what is in their place is no folder. */
+static tarn_status in_the_way(tarn_status st, tarn_error *err) {
+  if (st == TARN_E_NOT_FOUND && err != NULL && err->os_errno == ENOTDIR) {
+    err->status = TARN_E_IO;
+    return TARN_E_IO;
+  }
+  return st;
+}
+
 static tarn_status make_folders(tn_storage *storage, const char *path, bool syncs,
                                 tarn_error *err) {
   tn_mem *mem = &storage->env->mem;
   char *copy = tn_strdup(mem, path);
   tarn_status st = copy != NULL ? make_chain(storage, copy, syncs, err) : tn_oom(err);
   tn_free(mem, copy);
-  return st;
+  return in_the_way(st, err);
 }
 
 tarn_status tn_storage_make_folder(tn_storage *storage, const char *path, tarn_error *err) {
@@ -140,7 +149,7 @@ static tarn_status create_with_folders(tn_storage *storage, const char *path, bo
       st = storage->ops->create(storage, path, out, err);
     }
   }
-  return st;
+  return in_the_way(st, err);
 }
 
 tarn_status tn_storage_create(tn_storage *storage, const char *path, tn_sink **out,

@@ -33,6 +33,9 @@ static tarn_status parse_field(parser *p, const tn_json *json, int32_t index, tn
   bool is_present;
   TN_TRY(tn_json_get_text(json, "name", p->path, &text, NULL, p->err));
   TN_TRY(copy_text(p, text, &out->name));
+  if (strlen(out->name) != text.len) {
+    return corrupt(p, "a NUL character in the name of field", out->name);
+  }
   TN_TRY(tn_json_get_int(json, "id", p->path, &id, &is_present, p->err));
   if (id < 0 || id > INT32_MAX) {
     return corrupt(p, "an impossible id of field", out->name);

@@ -35,6 +35,13 @@ static tarn_status refuse(const reader *r, const char *key, const char *expected
 }
 
 static tarn_status copy(const reader *r, tn_slice text, const char **out) {
+  if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL) {
+    return tn_fail(
+        r->err, TARN_E_INVALID,
+        "%s: \"%s\\u0000...\": a NUL character cannot stand in names, comments and values "
+        "of options",
+        r->what, (const char *)text.data);
+  }
   *out = tn_arena_strndup(r->arena, (const char *)text.data, text.len);
   return *out != NULL ? TARN_OK : tn_oom(r->err);
 }
