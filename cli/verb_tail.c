@@ -29,7 +29,8 @@ typedef struct tail {
   tarn_stream_reader *reader;
   cli_rows *rows;
   const char *state_path, *metrics_path; /* NULL: none */
-  bool has_consumer, has_state;          /* has_state: it goes on from one */
+  bool has_state;                        /* it goes on from one */
+  bool moves_consumer; /* --consumer; with -o consumer-id its place is only read */
   bool until_idle;
   bool has_news;                /* the last wait ended with some */
   int64_t printed;              /* since the state began */
@@ -155,7 +156,6 @@ static bool follows_consumer(tail *t, int64_t *next) {
       return false;
     }
   }
-  t->has_consumer = id != NULL;
   if (id == NULL || tarn_stream_get_consumer_lag(t->stream, id, &status, NULL) != TARN_OK) {
     return false;
   }
@@ -295,13 +295,15 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
   tarn_string state = {0};
   tarn_status st = flush(t, err);
   t->checked_ms = now_ms(CLOCK_MONOTONIC);
-  if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->has_consumer)) {
+  if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->moves_consumer)) {
     st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
     if (st == TARN_OK && t->state_path != NULL && has_moved) {
       st = cli_follow_state_write(t->state_path, state.data, state.length, true, err);
     }
     tarn_string_free(&state);
-    st = st == TARN_OK ? tarn_stream_complete(t->stream, t->checkpoint, err) : st;
+    if (st == TARN_OK && t->moves_consumer) {
+      st = tarn_stream_complete(t->stream, t->checkpoint, err);
+    }
     t->kept_rest = is_rest;
     t->kept_next = next;
     t->kept_rows = t->printed;
@@ -465,6 +467,7 @@ static tarn_status take_arguments(tail *t, int64_t *from, bool *is_exact, tarn_e
   /* Its checkpoints are its own affair, and never wait. */
   st = add_option(s, "source.checkpoint-align.enabled", "false", err);
   st = st == TARN_OK ? take_from(s, from, is_exact, err) : st;
+  t->moves_consumer = consumer != NULL;
   if (st == TARN_OK && consumer != NULL) {
     st = add_option(s, "consumer-id", consumer, err);
   }

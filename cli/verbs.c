@@ -165,9 +165,11 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_FROM] = VALUE("from", 0, CLI_VALUE_TEXT, "WHERE",
                        "where to start: full (the rows there are, then changes; so it is), latest "
                        "(only what comes), earliest, snapshot:N or ts:TIME, given as with --as-of"),
-    [OPT_CONSUMER] = VALUE("consumer", 0, CLI_VALUE_TEXT, "ID",
-                           "read as this consumer: go on where it stands, and keep what it needs "
-                           "from expiring (the table needs consumer.expiration-time)"),
+    [OPT_CONSUMER] =
+        VALUE("consumer", 0, CLI_VALUE_TEXT, "ID",
+              "read as this consumer: go on where it stands, move it, and keep what it "
+              "needs from expiring (the table needs consumer.expiration-time; with "
+              "-o consumer-id=ID its place is only read)"),
     [OPT_STATE] = VALUE("state", 0, CLI_VALUE_FILE, "FILE",
                         "keep in this file how far it has come, and go on from there"),
     [OPT_MAX_PLANS] = VALUE("max-plans", 0, CLI_VALUE_TEXT, "N",
