@@ -33,6 +33,16 @@ void format_test_end(format_test *t) {
   tarn_env_free(t->env);
 }
 
+int format_test_set_up(void **state) {
+  format_test_begin(*state);
+  return 0;
+}
+
+int format_test_tear_down(void **state) {
+  format_test_end(*state);
+  return 0;
+}
+
 const char *data_path(format_test *t, const char *name) {
   const char *path =
       tn_arena_printf(&t->arena, "%s/tests/unit/format/data/%s", TARN_SOURCE_DIR, name);

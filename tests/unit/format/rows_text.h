@@ -22,6 +22,12 @@ typedef struct format_test {
 void format_test_begin(format_test *t);
 void format_test_end(format_test *t); /* also checks that no memory of the budget is held */
 
+/* A test with a format_test, which is begun before it and ended behind it. */
+#define format_unit_test(t, test) \
+  cmocka_unit_test_prestate_setup_teardown(test, format_test_set_up, format_test_tear_down, (t))
+int format_test_set_up(void **state);
+int format_test_tear_down(void **state);
+
 /* Files under tests/unit/format/data. */
 const char *data_path(format_test *t, const char *name);
 tn_format_file *must_open(format_test *t, const tn_format_ops *format, const char *path);

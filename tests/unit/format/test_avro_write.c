@@ -12,18 +12,6 @@
 
 static format_test t;
 
-static int set_up(void **state) {
-  (void)state;
-  format_test_begin(&t);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  format_test_end(&t);
-  return 0;
-}
-
 /* ------------------------------------------------------------------ files taken apart */
 
 typedef struct parts {
@@ -591,22 +579,21 @@ static void records__without_a_value_are_refused_alone(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(write__gives_the_bytes_of_java),
-      TEST(write__is_read_with_every_codec),
-      TEST(write__takes_encoded_columns),
-      TEST(write__ends_blocks_as_java_does),
-      TEST(create__refuses_what_avro_cannot_hold),
-      TEST(create__refuses_other_compressions_by_name),
-      TEST(writer__is_found_by_name),
-      TEST(write__refuses_null_where_it_may_not_be),
-      TEST(write__survives_failing_allocations),
-      TEST(records__are_encoded_as_avro_says),
-      TEST(records__are_read_with_every_codec),
-      TEST(records__of_none_are_a_header),
-      TEST(records__must_fit_their_schema),
-      TEST(records__without_a_value_are_refused_alone),
+      format_unit_test(&t, write__gives_the_bytes_of_java),
+      format_unit_test(&t, write__is_read_with_every_codec),
+      format_unit_test(&t, write__takes_encoded_columns),
+      format_unit_test(&t, write__ends_blocks_as_java_does),
+      format_unit_test(&t, create__refuses_what_avro_cannot_hold),
+      format_unit_test(&t, create__refuses_other_compressions_by_name),
+      format_unit_test(&t, writer__is_found_by_name),
+      format_unit_test(&t, write__refuses_null_where_it_may_not_be),
+      format_unit_test(&t, write__survives_failing_allocations),
+      format_unit_test(&t, records__are_encoded_as_avro_says),
+      format_unit_test(&t, records__are_read_with_every_codec),
+      format_unit_test(&t, records__of_none_are_a_header),
+      format_unit_test(&t, records__must_fit_their_schema),
+      format_unit_test(&t, records__without_a_value_are_refused_alone),
   };
   return cmocka_run_group_tests_name("avro_write", tests, NULL, NULL);
 }

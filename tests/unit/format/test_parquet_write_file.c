@@ -11,18 +11,6 @@
 
 static format_test t;
 
-static int set_up(void **state) {
-  (void)state;
-  format_test_begin(&t);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  format_test_end(&t);
-  return 0;
-}
-
 /* ------------------------------------------------------------------ helpers */
 
 static const tn_pq_footer *footer_of(tn_format_file *file) {
@@ -814,34 +802,30 @@ static void columns__that_repeat_others_have_the_same_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(columns__that_repeat_others_have_the_same_bytes, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(schema__of_atomic_types_is_that_of_java, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(schema__of_nested_types_is_that_of_java, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(schema__bytes_of_decimals_are_the_least, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(footer__tells_writer_version_orders_and_metadata, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(footer__tells_the_codec, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(footer__level_of_zstd_is_followed, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(dictionary__is_used_where_it_pays, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(dictionary__is_given_up_where_all_is_new, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(dictionary__full_falls_back_to_plain, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(dictionary__can_be_turned_off, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(pages__have_the_rows_they_may_have, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(pages__have_about_the_bytes_they_may_have, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(pages__have_checksums, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(groups__end_by_their_bytes, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(stats__of_floats, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(stats__of_texts_are_by_unsigned_bytes, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(stats__of_long_texts_are_left_out, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(stats__of_int96_are_nulls_only, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(int96__before_1970_has_nanoseconds_of_day, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(file_bounds__are_javas_over_all_row_groups, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(file_bounds__of_every_type_are_exact, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(index__tells_bounds_order_and_nulls_of_pages, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(index__prunes_pages, set_up, tear_down),
+      format_unit_test(&t, columns__that_repeat_others_have_the_same_bytes),
+      format_unit_test(&t, schema__of_atomic_types_is_that_of_java),
+      format_unit_test(&t, schema__of_nested_types_is_that_of_java),
+      format_unit_test(&t, schema__bytes_of_decimals_are_the_least),
+      format_unit_test(&t, footer__tells_writer_version_orders_and_metadata),
+      format_unit_test(&t, footer__tells_the_codec),
+      format_unit_test(&t, footer__level_of_zstd_is_followed),
+      format_unit_test(&t, dictionary__is_used_where_it_pays),
+      format_unit_test(&t, dictionary__is_given_up_where_all_is_new),
+      format_unit_test(&t, dictionary__full_falls_back_to_plain),
+      format_unit_test(&t, dictionary__can_be_turned_off),
+      format_unit_test(&t, pages__have_the_rows_they_may_have),
+      format_unit_test(&t, pages__have_about_the_bytes_they_may_have),
+      format_unit_test(&t, pages__have_checksums),
+      format_unit_test(&t, groups__end_by_their_bytes),
+      format_unit_test(&t, stats__of_floats),
+      format_unit_test(&t, stats__of_texts_are_by_unsigned_bytes),
+      format_unit_test(&t, stats__of_long_texts_are_left_out),
+      format_unit_test(&t, stats__of_int96_are_nulls_only),
+      format_unit_test(&t, int96__before_1970_has_nanoseconds_of_day),
+      format_unit_test(&t, file_bounds__are_javas_over_all_row_groups),
+      format_unit_test(&t, file_bounds__of_every_type_are_exact),
+      format_unit_test(&t, index__tells_bounds_order_and_nulls_of_pages),
+      format_unit_test(&t, index__prunes_pages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,18 +8,6 @@
 
 static format_test t;
 
-static int set_up(void **state) {
-  (void)state;
-  format_test_begin(&t);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  format_test_end(&t);
-  return 0;
-}
-
 /* ------------------------------------------------------------------ refusals */
 
 static tarn_status write_row(const char *row, tarn_error *err) {
@@ -350,18 +338,16 @@ static void torture__failing_allocations_leave_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(refuses__types_that_parquet_files_do_not_have, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(refuses__unknown_compression, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses__nulls_where_not_null, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses__values_that_do_not_fit, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses__batches_of_other_columns, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses__to_go_on_after_the_end, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(by_name__gives_the_writer_or_refuses, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(size__tells_about_what_the_file_will_have, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(memory__short_budget_ends_row_groups_early, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(memory__idle_writers_are_small, set_up, tear_down),
+      format_unit_test(&t, refuses__types_that_parquet_files_do_not_have),
+      format_unit_test(&t, refuses__unknown_compression),
+      format_unit_test(&t, refuses__nulls_where_not_null),
+      format_unit_test(&t, refuses__values_that_do_not_fit),
+      format_unit_test(&t, refuses__batches_of_other_columns),
+      format_unit_test(&t, refuses__to_go_on_after_the_end),
+      format_unit_test(&t, by_name__gives_the_writer_or_refuses),
+      format_unit_test(&t, size__tells_about_what_the_file_will_have),
+      format_unit_test(&t, memory__short_budget_ends_row_groups_early),
+      format_unit_test(&t, memory__idle_writers_are_small),
       cmocka_unit_test(torture__failing_allocations_leave_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

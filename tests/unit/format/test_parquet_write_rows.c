@@ -7,18 +7,6 @@
 
 static format_test t;
 
-static int set_up(void **state) {
-  (void)state;
-  format_test_begin(&t);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  format_test_end(&t);
-  return 0;
-}
-
 /* All zero: the defaults. */
 static const tn_write_options option_sets[] = {
     {0},
@@ -193,11 +181,11 @@ static void rows__of_long_values_come_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(rows__of_every_type_come_back, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(rows__of_long_columns_come_back, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(rows__no_rows_make_a_file, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(rows__of_random_schemas_come_back, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(rows__of_long_values_come_back, set_up, tear_down),
+      format_unit_test(&t, rows__of_every_type_come_back),
+      format_unit_test(&t, rows__of_long_columns_come_back),
+      format_unit_test(&t, rows__no_rows_make_a_file),
+      format_unit_test(&t, rows__of_random_schemas_come_back),
+      format_unit_test(&t, rows__of_long_values_come_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
