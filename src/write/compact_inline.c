@@ -1,8 +1,9 @@
 /* compact_inline.c - a writer that compacts the buckets that it writes. */
 #include "write/compact_inline.h"
 
-#include "tarn/write.h"
 #include "write/compact_jobs.h"
+
+#define BATCH_COMMIT INT64_MAX /* the identifier of batch jobs */
 
 /* Jobs that a writer leaves behind; then it waits for the oldest one. */
 #define MAX_AHEAD 64
@@ -314,7 +315,7 @@ static int64_t full_interval(const tn_write *w) {
 
 static bool is_full_due(const tn_write *w, int64_t identifier) {
   int64_t n = full_interval(w);
-  return n > 0 && (identifier == TARN_BATCH_COMMIT || identifier % n == 0);
+  return n > 0 && (identifier == BATCH_COMMIT || identifier % n == 0);
 }
 
 static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, tarn_error *err) {
@@ -363,7 +364,7 @@ void tn_inline_begin_prepare(tn_write *w, int64_t identifier, tn_arena *arena) {
   tn_inline *in = w->compaction;
   if (in != NULL) {
     in->is_preparing = true;
-    in->is_last = identifier == TARN_BATCH_COMMIT;
+    in->is_last = identifier == BATCH_COMMIT;
     in->is_full = is_full_due(w, identifier);
     in->waits = w->options.waits || in->is_last || in->is_full || in->forces ||
                 (in->options.needs_lookup && in->options.lookup_wait);
@@ -436,7 +437,7 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
   }
   has_waited = in->waits;
   end_prepare(in);
-  if (identifier == TARN_BATCH_COMMIT) { /* it was the only one */
+  if (identifier == BATCH_COMMIT) { /* it was the only one */
     return TARN_OK;
   }
   for (size_t i = 0; i < r->n_buckets; i++) {
