@@ -164,6 +164,54 @@ static void writer__rows_are_there_once_they_are_committed(void **state) {
   end(&f);
 }
 
+/* Two writers compact the same rows: one of them wins, no row is lost, and the other is told. */
+static void writer__compacts_and_is_told_when_it_was_in_vain(void **state) {
+  fixture f;
+  tarn_writer *w[2];
+  tarn_committer *c[2];
+  tarn_messages *messages[2];
+  tarn_commit_result result = {.struct_size = sizeof(result)};
+  tarn_writer_options options = TARN_WRITER_OPTIONS_INIT;
+  int64_t sum;
+  (void)state;
+  begin(&f, pk_schema);
+  options.waits_for_compaction = 1;
+  for (int i = 0; i < 2; i++) {
+    assert_works(tarn_writer_create(f.table, &options, &w[i], &f.err), f.err);
+    assert_works(tarn_committer_create(f.table, NULL, &c[i], &f.err), f.err);
+  }
+  write_rows(&f, w[0], 1, "abc", NULL);
+  assert_works(tarn_writer_prepare(w[0], 1, &messages[0], &f.err), f.err);
+  assert_works(tarn_committer_commit(c[0], 1, messages[0], NULL, &result, &f.err), f.err);
+  assert_int_equal(result.last_snapshot_id, 1); /* nothing to compact yet */
+  tarn_messages_free(messages[0]);
+  for (int i = 0; i < 2; i++) {
+    write_rows(&f, w[i], i + 1, "ab", NULL);
+    assert_works(tarn_writer_compact(w[i], 1, &f.err), f.err);
+    assert_works(tarn_writer_prepare(w[i], 2, &messages[i], &f.err), f.err);
+  }
+  for (int i = 0; i < 2; i++) {
+    assert_works(tarn_committer_commit(c[i], 2, messages[i], NULL, &result, &f.err), f.err);
+    assert_int_equal(result.compaction_dropped, i);
+    assert_int_equal(result.last_snapshot_id - result.first_snapshot_id, 1 - i);
+    tarn_messages_free(messages[i]);
+  }
+  assert_works(tarn_writer_refresh(w[1], &f.err), f.err);
+  write_rows(&f, w[1], 9, "x", NULL);
+  assert_works(tarn_writer_compact(w[1], 1, &f.err), f.err);
+  assert_works(tarn_writer_prepare(w[1], 3, &messages[1], &f.err), f.err);
+  assert_works(tarn_committer_commit(c[1], 3, messages[1], NULL, &result, &f.err), f.err);
+  assert_int_equal(result.compaction_dropped, 0);
+  tarn_messages_free(messages[1]);
+  assert_int_equal(count(&f, &sum), 4);
+  assert_int_equal(sum, 1 + 2 + 3 + 9);
+  for (int i = 0; i < 2; i++) {
+    tarn_committer_free(c[i]);
+    tarn_writer_free(w[i]);
+  }
+  end(&f);
+}
+
 static void messages__travel_as_bytes_and_are_joined(void **state) {
   fixture f;
   tarn_writer *w[2];
@@ -434,6 +482,7 @@ static void writer__refuses_what_is_no_table_or_no_column(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writer__rows_are_there_once_they_are_committed),
+      cmocka_unit_test(writer__compacts_and_is_told_when_it_was_in_vain),
       cmocka_unit_test(messages__travel_as_bytes_and_are_joined),
       cmocka_unit_test(committer__recovers_once_and_aborts),
       cmocka_unit_test(committer__overwrites_truncates_and_analyzes),
