@@ -138,7 +138,9 @@ static tarn_status grow(tn_write *w, tn_open_bucket *b, bool is_needed, tn_inlin
   int64_t least = w->is_key_value ? in->options.trigger : in->options.append_min_files;
   *out = NULL;
   if (b->compaction == NULL) {
-    if (b->files.n == 0 || (!is_needed && !in->picks_early && (int64_t)b->files.n < least)) {
+    /* Files that need not wait for others can wait for the commit. */
+    is_needed |= in->picks_early && in->is_preparing;
+    if (b->files.n == 0 || (!is_needed && (int64_t)b->files.n < least)) {
       return TARN_OK;
     }
     TN_TRY(tn_inline_open(w, b, NULL, 0, NULL, 0, err));
