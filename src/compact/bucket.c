@@ -307,19 +307,11 @@ tarn_status tn_bucket_compactor_pick(tn_bucket_compactor *b, bool is_full, tn_co
 
 /* ------------------------------------------------------------------ results */
 
-static tarn_status keep_result(tn_bucket_compactor *b, tn_map *map, const tn_data_file *file,
-                               tarn_error *err) {
-  tn_data_file *copy = tn_arena_alloc(&b->results, sizeof(*copy));
-  tn_map_entry *entry;
-  if (copy == NULL) {
-    return tn_oom(err);
-  }
-  TN_TRY(tn_data_file_copy(&b->results, file, true, copy, err));
-  TN_TRY(tn_map_put(map, copy->file_name, &entry, NULL, err));
-  entry->key = copy->file_name;
-  entry->value.ptr = copy;
-  return TARN_OK;
-}
+/* All that taking in a task needs and might fail: once it is there, nothing fails any more. */
+typedef struct task_results {
+  tn_data_file *before, *after; /* copies, as many as the task has */
+  tn_dv **vectors;              /* one for each of the task's marks */
+} task_results;
 
 static bool comes_again(const tn_compact_task *t, tn_slice name) {
   for (size_t i = 0; i < t->after.n; i++) {
@@ -330,48 +322,52 @@ static bool comes_again(const tn_compact_task *t, tn_slice name) {
   return false;
 }
 
-/* Rule: MergeTreeWriter#updateCompactResult. */
-static tarn_status add_results(tn_bucket_compactor *b, tn_compact_task *t, tarn_error *err) {
-  for (size_t i = 0; i < t->before.n; i++) {
-    const tn_data_file *file = &t->before.items[i];
-    tn_map_entry *made = tn_map_find(&b->after, file->file_name);
-    if (made == NULL || made->value.ptr == NULL) {
-      TN_TRY(keep_result(b, &b->before, file, err));
-      continue;
-    }
-    made->value.ptr = NULL;
-    /* A file between two tasks; not one that only changed its level. */
-    if (!is_there(&b->before, file->file_name) && !comes_again(t, file->file_name)) {
-      tn_data_file_delete(b->setup.table, b->partition, b->bucket, file);
-    }
+/* Copies of files, and entries of their names. */
+static tarn_status copy_results(tn_bucket_compactor *b, const tn_task_files *files, tn_map *map,
+                                tn_data_file **out, tarn_error *err) {
+  tn_data_file *copies = tn_arena_calloc(&b->results, files->n, sizeof(*copies));
+  if (copies == NULL) {
+    return tn_oom(err);
   }
-  for (size_t i = 0; i < t->after.n; i++) {
-    TN_TRY(keep_result(b, &b->after, &t->after.items[i], err));
+  for (size_t i = 0; i < files->n; i++) {
+    tn_map_entry *entry;
+    bool is_new;
+    TN_TRY(tn_data_file_copy(&b->results, &files->items[i], true, &copies[i], err));
+    TN_TRY(tn_map_put(map, copies[i].file_name, &entry, &is_new, err));
   }
+  *out = copies;
+  return TARN_OK;
+}
+
+/* Copies behind those that count. */
+static tarn_status copy_changelog(tn_bucket_compactor *b, const tn_compact_task *t,
+                                  tarn_error *err) {
   for (size_t i = 0; i < t->changelog.n; i++) {
-    tn_data_file copy;
-    if (!tn_arena_grow(&b->results, (void **)&b->changelog.items, &b->changelog.capacity,
-                       b->changelog.n, sizeof(*b->changelog.items))) {
+    size_t at = b->changelog.n + i;
+    if (!tn_arena_grow(&b->results, (void **)&b->changelog.items, &b->changelog.capacity, at,
+                       sizeof(*b->changelog.items))) {
       return tn_oom(err);
     }
-    TN_TRY(tn_data_file_copy(&b->results, &t->changelog.items[i], true, &copy, err));
-    b->changelog.items[b->changelog.n++] = copy;
+    TN_TRY(
+        tn_data_file_copy(&b->results, &t->changelog.items[i], true, &b->changelog.items[at], err));
   }
   return TARN_OK;
 }
 
-static tarn_status update_vectors(tn_bucket_compactor *b, tn_compact_task *t, tarn_error *err) {
+static tarn_status build_vectors(tn_bucket_compactor *b, tn_compact_task *t, task_results *r,
+                                 tarn_error *err) {
+  r->vectors = tn_arena_calloc(&t->arena, t->marks.count, sizeof(*r->vectors));
+  if (r->vectors == NULL) {
+    return tn_oom(err);
+  }
   for (size_t i = 0; i < t->marks.count; i++) {
-    tn_dv *dv;
-    TN_TRY(tn_dv_builder_build(t->marks.entries[i].value.ptr, &dv, err));
-    TN_TRY(tn_vectors_set(&b->vectors, t->marks.entries[i].key, dv, err));
-  }
-  for (size_t i = 0; i < t->rewritten.count; i++) {
-    TN_TRY(tn_vectors_set(&b->vectors, t->rewritten.entries[i].key, NULL, err));
+    TN_TRY(tn_vectors_reserve(&b->vectors, t->marks.entries[i].key, err));
+    TN_TRY(tn_dv_builder_build(t->marks.entries[i].value.ptr, &r->vectors[i], err));
   }
   return TARN_OK;
 }
 
+/* The tree as it is then; the last thing that may fail. */
 static tarn_status update_files(tn_bucket_compactor *b, tn_compact_task *t, tarn_error *err) {
   const tn_data_file **before, **after, **copies;
   before = tn_arena_calloc(&t->arena, t->before.n, sizeof(*before));
@@ -391,21 +387,61 @@ static tarn_status update_files(tn_bucket_compactor *b, tn_compact_task *t, tarn
                                          (int64_t)t->after.n, err);
 }
 
+/* Rule: MergeTreeWriter#updateCompactResult. */
+static void count_files(tn_bucket_compactor *b, const tn_compact_task *t, const task_results *r) {
+  for (size_t i = 0; i < t->before.n; i++) {
+    tn_slice name = r->before[i].file_name;
+    tn_map_entry *made = tn_map_find(&b->after, name);
+    if (made == NULL || made->value.ptr == NULL) {
+      tn_map_find(&b->before, name)->value.ptr = &r->before[i];
+      continue;
+    }
+    made->value.ptr = NULL;
+    /* A file between two tasks; not one that only changed its level. */
+    if (!is_there(&b->before, name) && !comes_again(t, name)) {
+      tn_data_file_delete(b->setup.table, b->partition, b->bucket, &r->before[i]);
+    }
+  }
+  for (size_t i = 0; i < t->after.n; i++) {
+    tn_map_find(&b->after, r->after[i].file_name)->value.ptr = &r->after[i];
+  }
+  b->changelog.n += t->changelog.n;
+}
+
+static tarn_status take_in(tn_bucket_compactor *b, tn_compact_task *t, tarn_error *err) {
+  task_results r = {0};
+  tarn_status st;
+  TN_TRY_TO(failed, copy_results(b, &t->before, &b->before, &r.before, err));
+  TN_TRY_TO(failed, copy_results(b, &t->after, &b->after, &r.after, err));
+  TN_TRY_TO(failed, copy_changelog(b, t, err));
+  TN_TRY_TO(failed, build_vectors(b, t, &r, err));
+  TN_TRY_TO(failed, update_files(b, t, err));
+  count_files(b, t, &r);
+  for (size_t i = 0; i < t->marks.count; i++) {
+    tn_vectors_set(&b->vectors, t->marks.entries[i].key, r.vectors[i]);
+  }
+  for (size_t i = 0; i < t->rewritten.count; i++) {
+    tn_vectors_set(&b->vectors, t->rewritten.entries[i].key, NULL);
+  }
+  tn_task_let_go(t);
+  return TARN_OK;
+failed:
+  for (size_t i = 0; r.vectors != NULL && i < t->marks.count; i++) {
+    tn_dv_release(r.vectors[i]);
+  }
+  return st;
+}
+
 tarn_status tn_bucket_compactor_finish(tn_bucket_compactor *b, tn_compact_task *t,
                                        tarn_error *err) {
   tarn_status st = TARN_OK;
   b->has_task = false;
   if (t->is_done) {
-    st = update_files(b, t, err);
-    st = st == TARN_OK ? update_vectors(b, t, err) : st;
-    if (st == TARN_OK) {
-      st = add_results(b, t, err);
-    }
-    if (st == TARN_OK) {
-      tn_task_let_go(t);
-    }
-  } else if (b->is_append) { /* the files wait again */
-    st = tn_append_queue_add(&b->queue, t->unit.files, t->unit.n_files, err);
+    st = take_in(b, t, err);
+  }
+  if (b->is_append && (!t->is_done || st != TARN_OK)) { /* the files wait again */
+    tarn_status kept = tn_append_queue_add(&b->queue, t->unit.files, t->unit.n_files, NULL);
+    st = st == TARN_OK && kept != TARN_OK ? tn_oom(err) : st;
   }
   tn_task_free(t);
   return tn_table_fault(b->setup.table, st, err);

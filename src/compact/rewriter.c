@@ -179,6 +179,18 @@ static tarn_status init(tn_rewriter *r, const tn_rewriter_setup *setup, tarn_err
   return choose_compared(r, err);
 }
 
+/* The table, but for options that let reads skip files: what a rewrite does not read it would drop
+ * for good. */
+static tarn_status make_strict(tn_table *table, tn_table **out, tarn_error *err) {
+  if (!table->facts.ignore_lost_files && !table->facts.ignore_corrupt_files) {
+    *out = tn_table_retain(table);
+    return TARN_OK;
+  }
+  TN_TRY(tn_table_with_schema(table, table->schema, out, err));
+  (*out)->facts.ignore_lost_files = (*out)->facts.ignore_corrupt_files = false;
+  return TARN_OK;
+}
+
 tarn_status tn_rewriter_create(const tn_rewriter_setup *setup, tn_rewriter **out, tarn_error *err) {
   tarn_env *env = setup->table->env;
   tn_rewriter *r = tn_calloc(&env->mem, 1, sizeof(*r));
@@ -187,14 +199,16 @@ tarn_status tn_rewriter_create(const tn_rewriter_setup *setup, tn_rewriter **out
   if (r == NULL) {
     return tn_oom(err);
   }
-  r->table = tn_table_retain(setup->table);
   r->env = env;
   r->options = setup->options;
   r->cancel = setup->cancel;
   r->share_bytes =
       (int64_t)(env->mem.budget_bytes / (size_t)(setup->n_threads > 1 ? setup->n_threads : 1));
   tn_arena_init(&r->arena, &env->mem, (size_t)1 << 26);
-  st = init(r, setup, err);
+  st = make_strict(setup->table, &r->table, err);
+  if (st == TARN_OK) {
+    st = init(r, setup, err);
+  }
   if (st != TARN_OK) {
     tn_rewriter_free(r);
     return st;

@@ -153,7 +153,7 @@ static void set_output(const look *l, int64_t n, pick *out) {
 }
 
 /* From the newest n runs, n > 0, on to older ones as long as they are not larger. */
-static bool try_ratio(const look *l, int64_t n, bool is_forced, pick *out) {
+static int64_t take_along(const look *l, int64_t n) {
   const tn_levels *levels = l->levels;
   int64_t size = size_of(levels, n);
   while (n < levels->n_runs) {
@@ -166,10 +166,24 @@ static bool try_ratio(const look *l, int64_t n, bool is_forced, pick *out) {
     }
     n++;
   }
+  return n;
+}
+
+static bool try_ratio(const look *l, int64_t n, bool is_forced, pick *out) {
+  n = take_along(l, n);
   if (n == 1 && !is_forced) {
     return false;
   }
   set_output(l, n, out);
+  /* Level 1 that was only taken in would be rewritten by every such pick and grow beside level 2
+   * for ever, as it does in Java 1.4.2 (fixed there in 2.1, which absorbs it in other cases, too):
+   * once it is as large, it goes there. */
+  if (out->output_level == 1 && out->n_runs < l->levels->n_runs) {
+    n = take_along(l, out->n_runs);
+    if (n > out->n_runs) {
+      set_output(l, n, out);
+    }
+  }
   return true;
 }
 

@@ -21,22 +21,20 @@ void tn_vectors_reset(tn_vectors *vectors) {
   tn_arena_reset(&vectors->arena);
 }
 
-static tarn_status put(tn_vectors *v, tn_slice data_file, tn_dv *dv, tarn_error *err) {
-  tn_map_entry *entry = tn_map_find(&v->by_file, data_file);
-  tarn_status st = TARN_OK;
-  if (entry == NULL) {
-    tn_slice name;
-    st = tn_arena_slice(&v->arena, data_file, &name)
+tarn_status tn_vectors_reserve(tn_vectors *v, tn_slice data_file, tarn_error *err) {
+  tn_map_entry *entry;
+  tn_slice name;
+  if (tn_map_find(&v->by_file, data_file) != NULL) {
+    return TARN_OK;
+  }
+  return tn_arena_slice(&v->arena, data_file, &name)
              ? tn_map_put(&v->by_file, name, &entry, NULL, err)
              : tn_oom(err);
-  }
-  if (st != TARN_OK) {
-    tn_dv_release(dv);
-    return st;
-  }
+}
+
+static void replace(tn_map_entry *entry, tn_dv *dv) {
   tn_dv_release(entry->value.ptr);
   entry->value.ptr = dv;
-  return TARN_OK;
 }
 
 tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_t n_entries,
@@ -58,8 +56,9 @@ tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_
                        TN_SLICE_ARG(ranges[k].data_file), (long long)place.offset,
                        (long long)place.length);
       }
+      TN_TRY(tn_vectors_reserve(v, ranges[k].data_file, err));
       TN_TRY(tn_dv_load(v->table->env, v->table->storage, &place, &dv, err));
-      TN_TRY(put(v, ranges[k].data_file, dv, err));
+      replace(tn_map_find(&v->by_file, ranges[k].data_file), dv);
     }
   }
   return TARN_OK;
@@ -70,13 +69,12 @@ tn_dv *tn_vectors_find(const tn_vectors *vectors, tn_slice data_file) {
   return entry != NULL ? entry->value.ptr : NULL;
 }
 
-tarn_status tn_vectors_set(tn_vectors *v, tn_slice data_file, tn_dv *dv, tarn_error *err) {
-  if (dv == NULL && tn_vectors_find(v, data_file) == NULL) {
-    return TARN_OK;
+void tn_vectors_set(tn_vectors *v, tn_slice data_file, tn_dv *dv) {
+  tn_map_entry *entry = tn_map_find(&v->by_file, data_file);
+  if (entry != NULL && entry->value.ptr != dv) {
+    replace(entry, dv);
+    v->has_changed = true;
   }
-  TN_TRY(put(v, data_file, dv, err));
-  v->has_changed = true;
-  return TARN_OK;
 }
 
 /* Forget the names of files that have no vector any more. */
@@ -87,7 +85,10 @@ static tarn_status tidy(tn_vectors *v, tarn_error *err) {
   for (size_t i = 0; i < v->by_file.count && st == TARN_OK; i++) {
     const tn_map_entry *e = &v->by_file.entries[i];
     if (e->value.ptr != NULL) {
-      st = put(&fresh, e->key, tn_dv_retain(e->value.ptr), err);
+      st = tn_vectors_reserve(&fresh, e->key, err);
+      if (st == TARN_OK) {
+        replace(tn_map_find(&fresh.by_file, e->key), tn_dv_retain(e->value.ptr));
+      }
     }
   }
   if (st != TARN_OK) {
@@ -107,6 +108,7 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
   tn_index_entry named = {.bucket = v->bucket};
   const char *path, *folder;
   size_t n_written;
+  tarn_status st;
   if (v->names.uuid[0] == '\0') {
     TN_TRY(tn_env_uuid(t->env, v->names.uuid, err));
   }
@@ -116,11 +118,18 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
   }
   named.file_name = tn_slice_text(path);
   TN_TRY(tn_index_file_path(t, &named, arena, &path, err));
+  folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
+  if (folder == NULL) {
+    return tn_oom(err);
+  }
   TN_TRY(tn_dv_file_write(t->env, t->storage, path, list, n, 0, arena, entry, &n_written, err));
   entry->partition = named.partition;
   entry->bucket = named.bucket;
-  folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
-  return folder != NULL ? tn_storage_sync_folders(t->storage, folder, t->path, err) : tn_oom(err);
+  st = tn_storage_sync_folders(t->storage, folder, t->path, err);
+  if (st != TARN_OK && tn_storage_remove(t->storage, path, NULL) != TARN_OK) {
+    tn_log(t->env, TARN_LOG_WARN, "event=index_not_removed file=%s", path);
+  }
+  return st;
 }
 
 tarn_status tn_vectors_write(tn_vectors *v, tn_arena *arena, tn_index_files *out, tarn_error *err) {

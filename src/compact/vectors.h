@@ -29,9 +29,11 @@ void tn_vectors_reset(tn_vectors *vectors);
 TN_CHECKED tarn_status tn_vectors_load(tn_vectors *vectors, const tn_index_entry *entries,
                                        int32_t n_entries, tarn_error *err);
 tn_dv *tn_vectors_find(const tn_vectors *vectors, tn_slice data_file); /* borrowed; NULL: none */
-/* Give a file another vector (taken over, on failure too); NULL: none any more. */
-TN_CHECKED tarn_status tn_vectors_set(tn_vectors *vectors, tn_slice data_file, tn_dv *dv,
-                                      tarn_error *err);
+/* Room for a vector of a file that has none yet. */
+TN_CHECKED tarn_status tn_vectors_reserve(tn_vectors *vectors, tn_slice data_file, tarn_error *err);
+/* Give a file another vector (taken over); NULL: none any more. A file that is to get its first one
+ * has been reserved room for. */
+void tn_vectors_set(tn_vectors *vectors, tn_slice data_file, tn_dv *dv);
 /* If any changed since the last time: write all of them to one new index file, synced with its
  * name, and tell it (arena of the caller). An index file without vectors is written, too: it
  * replaces the one before. */
