@@ -16,6 +16,7 @@ struct tarn_lookup {
   bool has_mutex;
   tn_arrow_import *import; /* of keys that have our own schema */
   struct ArrowSchema key_schema;
+  bool is_plain; /* rows have the columns that are shown, in their order */
 };
 
 /* ------------------------------------------------------------------ life */
@@ -51,6 +52,10 @@ static tarn_status open_lookup(tarn_lookup *l, tarn_table *table, const tarn_loo
     return tn_oom(err);
   }
   TN_TRY(open_scan(l, table, o, err));
+  l->is_plain = l->scan->n_out == l->scan->n_read;
+  for (int32_t i = 0; i < l->scan->n_out && l->is_plain; i++) {
+    l->is_plain = l->scan->sources[i].column == i && l->scan->sources[i].n_path == 0;
+  }
   options.fields = l->scan->read_fields;
   options.n_fields = l->scan->n_read;
   TN_TRY(tn_lookup_open(table->table, &options, &l->lookup, err));
@@ -164,7 +169,15 @@ static tarn_status get(tarn_lookup *l, tn_batch *keys, struct ArrowArray *out, i
     TN_TRY_TO(done, tn_vec_flatten(l->env, &keys->columns[i], err));
   }
   TN_TRY_TO(done, tn_lookup_get(l->lookup, keys, &found, rows, err));
-  TN_TRY_TO(done, tn_api_project(l->scan, &found, &shown, err));
+  if (l->is_plain) {
+    for (int32_t i = 0; i < found.n_columns; i++) {
+      tn_vec_retype(&found.columns[i], &l->scan->out_fields[i].type);
+    }
+    found.fields = l->scan->out_fields;
+    tn_batch_move(&shown, &found);
+  } else {
+    TN_TRY_TO(done, tn_api_project(l->scan, &found, &shown, err));
+  }
   st = tn_arrow_export_batch(l->env, &shown, &l->scan->arrow, out, err);
 done:
   tn_batch_reset(l->env, &found);

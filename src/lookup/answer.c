@@ -617,17 +617,24 @@ static tarn_status answer_all(call *c, tarn_error *err) {
 
 /* ------------------------------------------------------------------ output */
 
-/* The wanted columns of stored ones. */
+/* The wanted columns of stored ones, which are moved. */
 static tarn_status give_stored(const call *c, tn_batch *stored, tn_batch *out, tarn_error *err) {
   const tn_lookup *l = c->l;
-  TN_TRY(tn_batch_init(l->env, l->out_fields, l->n_out, out, err));
+  memset(out, 0, sizeof(*out));
+  out->columns = tn_calloc(&l->env->mem, (size_t)l->n_out + 1, sizeof(*out->columns));
+  if (out->columns == NULL) {
+    return tn_oom(err);
+  }
+  out->fields = l->out_fields;
+  out->n_columns = l->n_out;
   out->n_rows = stored->n_rows;
+  out->first_position = -1;
   for (int32_t i = 0; i < l->n_out; i++) {
-    tn_vec_reset(l->env, &out->columns[i]);
+    tn_vec *from = &stored->columns[l->out_stored[i]];
     if (l->is_last_use[i]) {
-      tn_vec_move(&out->columns[i], &stored->columns[l->out_stored[i]]);
+      tn_vec_move(&out->columns[i], from);
     } else {
-      TN_TRY(tn_vec_share(l->env, &stored->columns[l->out_stored[i]], &out->columns[i], err));
+      TN_TRY(tn_vec_share(l->env, from, &out->columns[i], err));
     }
     tn_vec_retype(&out->columns[i], &l->out_fields[i].type);
   }

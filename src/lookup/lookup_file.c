@@ -493,7 +493,7 @@ static tarn_status read_row(const tn_lookup_file *file, int64_t offset, tn_buf *
   return TARN_OK;
 }
 
-/* The slots from number `at` on, some of them. n is at least 1. */
+/* A piece of the index that is not held: the slots from number `at` on, n of them, at least 1. */
 static tarn_status read_slots(const tn_lookup_file *file, uint64_t at, uint64_t *slots, size_t *n,
                               tarn_error *err) {
   int64_t offset = file->index_at + (int64_t)at * SLOT_BYTES;
@@ -507,21 +507,23 @@ static tarn_status read_slots(const tn_lookup_file *file, uint64_t at, uint64_t 
     n_bytes = (size_t)(file->data.size_bytes - offset);
   }
   *n = n_bytes / SLOT_BYTES;
-  if (file->index != NULL) {
-    memcpy(slots, file->index + at, n_bytes);
-    return TARN_OK;
-  }
   return tn_block_cache_read(file->cache, &file->data, offset, slots, n_bytes, err);
 }
 
 tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,
                                 tn_buf *rows, tn_lookup_row *out, bool *is_found, tarn_error *err) {
   const uint64_t tag_mask = ((uint64_t)1 << TAG_BITS) - 1;
-  uint64_t at = home_of(hash, file->n_slots), slots[PROBE_BYTES / SLOT_BYTES];
+  uint64_t at = home_of(hash, file->n_slots), piece[PROBE_BYTES / SLOT_BYTES];
+  const uint64_t *slots = piece;
   size_t n;
   *is_found = false;
   for (;; at += n) {
-    TN_TRY(read_slots(file, at, slots, &n, err));
+    if (file->index != NULL) { /* all there is; the last slot is free */
+      slots = file->index + at;
+      n = file->index_bytes / SLOT_BYTES - at;
+    } else {
+      TN_TRY(read_slots(file, at, piece, &n, err));
+    }
     for (size_t i = 0; i < n; i++) {
       if (slots[i] == 0) {
         return TARN_OK;
