@@ -135,6 +135,24 @@ static void minor__shows_the_rows_of_a_first_row_table(void **state) {
   wm_end(&m);
 }
 
+static void buckets_from_before__keep_their_count(void **state) {
+  tn_table_compact_result r;
+  write_maker m;
+  (void)state;
+  wm_begin(&m, PK, "", "k", "bucket=2;write-only=true");
+  commit_rows(&m, "1|a;2|b;3|c");
+  commit_rows(&m, "1|x;2|y;3|z");
+  wm_close(&m);
+  tn_table_release(m.table);
+  (void)tm_schema(&m.tm, 1, PK, "", "k", "bucket=4;write-only=true");
+  m.table = tm_table(&m.tm, "");
+  r = compact(&m, true);
+  assert_int_equal(r.n_files_in, 4);
+  assert_int_equal(r.n_files_out, 2);
+  assert_string_equal(wm_rows(&m), "1|x;2|y;3|z");
+  wm_end(&m);
+}
+
 static void many_buckets__are_compacted_side_by_side(void **state) {
   tn_table_compact_request q;
   tn_table_compact_result r;
@@ -429,21 +447,26 @@ static void delete_in_between(void *ctx, const tn_compact_progress *progress) {
 }
 
 /* Rows that somebody marks while their file is rewritten would come back. */
-static void bucketless__conflicts_with_rows_deleted_meanwhile(void **state) {
-  tn_table_compact_request q;
-  tn_table_compact_result r;
-  tarn_error error = {0};
-  write_maker m;
+static void rows_deleted_meanwhile__are_a_conflict(void **state) {
+  static const char *const options[] = {
+      "bucket=-1;deletion-vectors.enabled=true",
+      "bucket=1;bucket-key=k;write-only=true;deletion-vectors.enabled=true"};
   (void)state;
-  wm_begin(&m, APPEND, "", "", "bucket=-1;deletion-vectors.enabled=true");
-  commit_rows(&m, "1|a;2|b");
-  commit_rows(&m, "3|c");
-  q = request_of(&m, true);
-  q.progress = delete_in_between;
-  q.progress_ctx = &m;
-  assert_int_equal(tn_table_compact(&q, &r, NULL, &error), TARN_E_CONFLICT);
-  assert_string_equal(wm_rows(&m), "1|a;3|c");
-  wm_end(&m);
+  for (size_t i = 0; i < TN_COUNT(options); i++) {
+    tn_table_compact_request q;
+    tn_table_compact_result r;
+    tarn_error error = {0};
+    write_maker m;
+    wm_begin(&m, APPEND, "", "", options[i]);
+    commit_rows(&m, "1|a;2|b");
+    commit_rows(&m, "3|c");
+    q = request_of(&m, true);
+    q.progress = delete_in_between;
+    q.progress_ctx = &m;
+    assert_int_equal(tn_table_compact(&q, &r, NULL, &error), TARN_E_CONFLICT);
+    assert_string_equal(wm_rows(&m), "1|a;3|c");
+    wm_end(&m);
+  }
 }
 
 static void bucketed_append__keeps_its_order(void **state) {
@@ -608,6 +631,7 @@ int main(void) {
       cmocka_unit_test(full__moves_a_lone_file),
       cmocka_unit_test(minor__waits_for_the_trigger),
       cmocka_unit_test(minor__shows_the_rows_of_a_first_row_table),
+      cmocka_unit_test(buckets_from_before__keep_their_count),
       cmocka_unit_test(many_buckets__are_compacted_side_by_side),
       cmocka_unit_test(append_meanwhile__stays),
       cmocka_unit_test(compaction_meanwhile__is_a_conflict_that_leaves_no_file),
@@ -618,7 +642,7 @@ int main(void) {
       cmocka_unit_test(bucketless_full__is_one_file_a_partition),
       cmocka_unit_test(bucketless_minor__waits_for_enough_files),
       cmocka_unit_test(bucketless__keeps_vectors_of_files_that_stay),
-      cmocka_unit_test(bucketless__conflicts_with_rows_deleted_meanwhile),
+      cmocka_unit_test(rows_deleted_meanwhile__are_a_conflict),
       cmocka_unit_test(bucketed_append__keeps_its_order),
       cmocka_unit_test(sorted__rows_are_in_order_and_marked_ones_gone),
       cmocka_unit_test(sorted__keeps_what_came_meanwhile),
