@@ -62,8 +62,8 @@ typedef struct tn_pq_write_schema {
   tn_arena arena;
 } tn_pq_write_schema;
 
-/* Errors: UNSUPPORTED (nested BLOB, VECTOR, a ROW without fields, by name), LIMIT (depth), NOMEM. `fields`
- * are kept by reference. What is made must be reset, also after a failure. */
+/* Errors: UNSUPPORTED (nested BLOB, VECTOR, a ROW without fields, by name), LIMIT (depth), NOMEM.
+ * `fields` are kept by reference. What is made must be reset, also after a failure. */
 TN_CHECKED tarn_status tn_pq_write_schema_init(tn_pq_write_schema *schema, tarn_env *env,
                                                const tn_field *fields, int32_t n_fields,
                                                tarn_error *err);

@@ -1,45 +1,14 @@
 /* test_edit_api.c - rows of append tables deleted and changed through the public calls. */
+#include "api_test.h"
 #include "base/compat.h"
-#include "support/files.h"
-#include "support/test.h"
-#include "tarn/tarn.h"
-
-typedef struct fixture {
-  char *folder;
-  tarn_env *env;
-  tarn_catalog *catalog;
-  tarn_table *table;
-  tarn_error err;
-} fixture;
 
 static void begin(fixture *f, const char *options) {
   char schema[600];
-  memset(f, 0, sizeof(*f));
   snprintf(schema, sizeof(schema),
            "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"INT NOT "
            "NULL\"}],\"options\":{%s}}",
            options);
-  f->folder = tn_test_temp_dir();
-  assert_works(tarn_env_create(NULL, &f->env, &f->err), f->err);
-  assert_works(tarn_catalog_open(f->env, f->folder, &f->catalog, &f->err), f->err);
-  assert_works(tarn_database_create(f->catalog, "db", &f->err), f->err);
-  assert_works(tarn_table_create(f->catalog, "db.t", schema, &f->err), f->err);
-  assert_works(tarn_table_open(f->env, f->catalog, "db.t", NULL, 0, &f->table, &f->err), f->err);
-}
-
-static void end(fixture *f) {
-  tarn_table_free(f->table);
-  tarn_catalog_free(f->catalog);
-  tarn_env_free(f->env);
-  tn_test_temp_dir_remove(f->folder);
-}
-
-static void keep_schema(struct ArrowSchema *schema) {
-  (void)schema;
-}
-
-static void keep_array(struct ArrowArray *array) {
-  (void)array;
+  begin_with(f, schema);
 }
 
 /* Columns k and v. */

@@ -1,49 +1,9 @@
 /* test_write_api.c - writers, messages and committers through the public calls, on real folders. */
 #include <dirent.h>
 
-#include "support/files.h"
-#include "support/test.h"
-#include "tarn/tarn.h"
-
-typedef struct fixture {
-  char *folder;
-  tarn_env *env;
-  tarn_catalog *catalog;
-  tarn_table *table;
-  tarn_error err;
-} fixture;
-
-static void open_table(fixture *f) {
-  tarn_table_free(f->table);
-  assert_works(tarn_table_open(f->env, f->catalog, "db.t", NULL, 0, &f->table, &f->err), f->err);
-}
-
-static void begin(fixture *f, const char *schema) {
-  memset(f, 0, sizeof(*f));
-  f->folder = tn_test_temp_dir();
-  assert_works(tarn_env_create(NULL, &f->env, &f->err), f->err);
-  assert_works(tarn_catalog_open(f->env, f->folder, &f->catalog, &f->err), f->err);
-  assert_works(tarn_database_create(f->catalog, "db", &f->err), f->err);
-  assert_works(tarn_table_create(f->catalog, "db.t", schema, &f->err), f->err);
-  open_table(f);
-}
-
-static void end(fixture *f) {
-  tarn_table_free(f->table);
-  tarn_catalog_free(f->catalog);
-  tarn_env_free(f->env);
-  tn_test_temp_dir_remove(f->folder);
-}
+#include "api_test.h"
 
 /* ------------------------------------------------------------------ rows by hand */
-
-static void keep_schema(struct ArrowSchema *schema) {
-  (void)schema;
-}
-
-static void keep_array(struct ArrowArray *array) {
-  (void)array;
-}
 
 /* Columns k INT and v STRING of one letter each; kinds: a third column _row_kind. */
 typedef struct rows {
@@ -138,7 +98,7 @@ static void writer__rows_are_there_once_they_are_committed(void **state) {
   tarn_writer_stats stats = {.struct_size = sizeof(stats)};
   int64_t sum;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   assert_works(tarn_writer_create(f.table, NULL, &w, &f.err), f.err);
   assert_works(tarn_committer_create(f.table, NULL, &c, &f.err), f.err);
   assert_int_equal(strlen(tarn_writer_commit_user(w)), 36);
@@ -174,7 +134,7 @@ static void writer__compacts_and_is_told_when_it_was_in_vain(void **state) {
   tarn_writer_options options = TARN_WRITER_OPTIONS_INIT;
   int64_t sum;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   options.waits_for_compaction = 1;
   for (int i = 0; i < 2; i++) {
     assert_works(tarn_writer_create(f.table, &options, &w[i], &f.err), f.err);
@@ -220,8 +180,8 @@ static void messages__travel_as_bytes_and_are_joined(void **state) {
   tarn_string bytes;
   int64_t sum;
   (void)state;
-  begin(&f,
-        "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}]}");
+  begin_with(
+      &f, "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}]}");
   assert_works(tarn_committer_create(f.table, NULL, &c, &f.err), f.err);
   for (int i = 0; i < 2; i++) {
     assert_works(tarn_writer_create(f.table, NULL, &w[i], &f.err), f.err);
@@ -257,7 +217,7 @@ static void committer__recovers_once_and_aborts(void **state) {
   tarn_committer_options options = TARN_COMMITTER_OPTIONS_INIT;
   int64_t sum;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   options.commit_user = "me";
   assert_works(tarn_writer_create(f.table, NULL, &w, &f.err), f.err);
   assert_works(tarn_committer_create(f.table, &options, &c, &f.err), f.err);
@@ -287,7 +247,7 @@ static void committer__overwrites_truncates_and_analyzes(void **state) {
   tarn_messages *messages;
   int64_t sum;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   assert_works(tarn_committer_create(f.table, NULL, &c, &f.err), f.err);
   assert_works(tarn_writer_create(f.table, NULL, &w, &f.err), f.err);
   write_rows(&f, w, 1, "abc", NULL);
@@ -350,9 +310,9 @@ static void committer__drops_partitions(void **state) {
   tarn_option wrong = {"k", "1"};
   int64_t sum;
   (void)state;
-  begin(&f,
-        "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
-        "\"partitionKeys\":[\"v\"]}");
+  begin_with(&f,
+             "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
+             "\"partitionKeys\":[\"v\"]}");
   assert_works(tarn_committer_create(f.table, NULL, &c, &f.err), f.err);
   assert_works(tarn_writer_create(f.table, NULL, &w, &f.err), f.err);
   write_rows(&f, w, 1, "abcab", NULL);
@@ -377,9 +337,10 @@ static void committer__expires_snapshots_as_the_options_say(void **state) {
   tarn_committer *c;
   char *path;
   (void)state;
-  begin(&f,
-        "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
-        "\"options\":{\"snapshot.num-retained.min\":\"2\",\"snapshot.num-retained.max\":\"2\"}}");
+  begin_with(
+      &f,
+      "{\"fields\":[{\"name\":\"k\",\"type\":\"INT\"},{\"name\":\"v\",\"type\":\"STRING\"}],"
+      "\"options\":{\"snapshot.num-retained.min\":\"2\",\"snapshot.num-retained.max\":\"2\"}}");
   assert_works(tarn_committer_create(f.table, NULL, &c, &f.err), f.err);
   assert_works(tarn_writer_create(f.table, NULL, &w, &f.err), f.err);
   for (int32_t i = 1; i <= 5; i++) {
@@ -417,7 +378,7 @@ static void writer__large_arrays_are_refused_whole(void **state) {
   rows r;
   int64_t sum;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   for (int32_t i = 0; i < N; i++) {
     keys[i] = i;
   }
@@ -460,7 +421,7 @@ static void writer__refuses_what_is_no_table_or_no_column(void **state) {
   const char *columns[] = {"vv"};
   rows r;
   (void)state;
-  begin(&f, pk_schema);
+  begin_with(&f, pk_schema);
   assert_works(tarn_table_open(f.env, f.catalog, "db.t$files", NULL, 0, &system, &f.err), f.err);
   assert_int_equal(tarn_writer_create(system, NULL, &w, &f.err), TARN_E_INVALID);
   assert_contains(f.err.message, "system tables cannot be written");
