@@ -367,6 +367,49 @@ static tarn_status check_replaced_vectors(detection *d) {
   return TARN_OK;
 }
 
+/* Does the commit replace the index file, or the one of its bucket? */
+static bool replaces(const tn_index_list *changes, const tn_index_entry *vectors) {
+  for (size_t i = 0; i < changes->count; i++) {
+    const tn_index_entry *e = &changes->items[i];
+    if (tn_index_is_vectors(e) && e->bucket == vectors->bucket &&
+        tn_slice_equal(e->partition, vectors->partition) &&
+        (e->kind == TN_FILE_ADD || tn_slice_equal(e->file_name, vectors->file_name))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Tables with buckets: a file that goes takes its vector along. One that the commit knows nothing
+ * of was made meanwhile: the rows that it marks are in what the file has become. */
+static tarn_status check_vectors_of_deleted(detection *d) {
+  const tn_table_facts *facts = &d->job->table->facts;
+  tn_index_list latest;
+  bool is_read = false;
+  if (!facts->deletion_vectors || facts->bucket_mode == TN_BUCKETS_UNAWARE ||
+      d->check->latest == NULL) {
+    return TARN_OK;
+  }
+  for (size_t i = 0; i < d->delta.count; i++) {
+    const file *f = &d->delta.items[i];
+    const tn_index_entry place = {.partition = f->partition, .bucket = f->bucket}, *now;
+    if (f->is_add) {
+      continue;
+    }
+    if (!is_read) {
+      TN_TRY(tn_index_list_read(d->job->table, d->check->latest->index_manifest, d->arena, &latest,
+                                d->err));
+      is_read = true;
+    }
+    now = vectors_of_bucket(&latest, &place);
+    if (has_vector(now, f->name) && !replaces(&d->check->changes->indexes, now)) {
+      return file_conflict(d, "Trying to delete file", f,
+                           ", which has got another deletion vector meanwhile.");
+    }
+  }
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ bucket counts */
 
 static tarn_status check_buckets(detection *d) {
@@ -781,6 +824,7 @@ tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
   TN_TRY(list_files(&d));
   TN_TRY(add_vectors(&d));
   TN_TRY(check_replaced_vectors(&d));
+  TN_TRY(check_vectors_of_deleted(&d));
   TN_TRY(check_buckets(&d));
   TN_TRY(check_additions(&d));
   TN_TRY(check_deletions(&d));

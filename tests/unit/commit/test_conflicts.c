@@ -328,6 +328,34 @@ static void vectors__of_a_file_that_is_gone_conflict(void **state) {
   end(&tm, table);
 }
 
+/* A compaction that began before rows were deleted would bring them back. */
+static void vectors__of_a_compacted_file_conflict_if_they_are_new(void **state) {
+  table_maker tm;
+  tn_table *table;
+  tn_commit_options options = cm_user("v");
+  tn_committable c, blind = cm_begin(3), knowing = cm_begin(3);
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  tm_begin(&tm, 1);
+  tm_schema(&tm, 0, "0 a INT", "", "", "bucket=1;bucket-key=a;deletion-vectors.enabled=true");
+  table = tm_table(&tm, "");
+  c = two_files(&tm);
+  (void)cm_append(table, "u", &c);
+  OK(change_vectors(&tm, table, "u", NULL, "dv1", "a", err));
+  cm_file(&tm, &blind, CM_BEFORE, tm_entry("a", 3));
+  cm_file(&tm, &blind, CM_AFTER, tm_entry("c", 3));
+  assert_int_equal(tn_commit_append(table, &options, &blind, &result, &why), TARN_E_CONFLICT);
+  assert_contains(why.message,
+                  "Trying to delete file a, which has got another deletion vector meanwhile.");
+  cm_file(&tm, &knowing, CM_BEFORE, tm_entry("a", 3));
+  cm_file(&tm, &knowing, CM_AFTER, tm_entry("c", 2));
+  cm_index(&tm, &knowing, CM_COMPACT_DELETED, cm_index_entry(&tm, "DELETION_VECTORS", "dv1", "a"));
+  OK(tn_commit_append(table, &options, &knowing, &result, err));
+  assert_string_equal(cm_indexes(&tm, 3), "");
+  end(&tm, table);
+}
+
 /* ------------------------------------------------------------------ discarded duplicates */
 
 static void duplicates__are_dropped_if_the_table_says_so(void **state) {
@@ -416,6 +444,7 @@ int main(void) {
       cmocka_unit_test(conflicts__are_those_of_the_changed_partitions),
       cmocka_unit_test(vectors__of_two_jobs_for_one_file_conflict),
       cmocka_unit_test(vectors__of_a_file_that_is_gone_conflict),
+      cmocka_unit_test(vectors__of_a_compacted_file_conflict_if_they_are_new),
       cmocka_unit_test(duplicates__are_dropped_if_the_table_says_so),
       cmocka_unit_test(strict_mode__fails_on_what_others_did),
       cmocka_unit_test(strict_mode__looks_back_to_the_safe_snapshot_only),
