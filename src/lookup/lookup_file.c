@@ -396,19 +396,30 @@ done:
   return st;
 }
 
-/* Hold the index in memory, if there is some for it. */
+static uint8_t tag_of(uint64_t hash) {
+  uint8_t tag = (uint8_t)hash;
+  return tag != 0 ? tag : 1;
+}
+
+/* Hold the index in memory, if there is some for it: keys that are not there are mostly told by the
+ * tags, which are so few bytes that they stay near. */
 static tarn_status hold_index(tn_lookup_file *file, tarn_error *err) {
-  size_t n = (size_t)(file->data.size_bytes - file->index_at);
-  if (!tn_block_cache_pin(file->cache, n)) {
+  size_t n = (size_t)(file->data.size_bytes - file->index_at), n_slots = n / SLOT_BYTES;
+  if (!tn_block_cache_pin(file->cache, n + n_slots)) {
     return TARN_OK;
   }
-  file->index = tn_alloc(&file->env->mem, n);
+  file->index = tn_alloc(&file->env->mem, n + n_slots);
   if (file->index == NULL) {
-    tn_block_cache_unpin(file->cache, n);
+    tn_block_cache_unpin(file->cache, n + n_slots);
     return TARN_OK;
   }
-  file->index_bytes = n;
-  return tn_file_read(file->data.file, file->index_at, file->index, n, err);
+  file->index_bytes = n + n_slots;
+  file->tags = (uint8_t *)(file->index + n_slots);
+  TN_TRY(tn_file_read(file->data.file, file->index_at, file->index, n, err));
+  for (size_t i = 0; i < n_slots; i++) {
+    file->tags[i] = file->index[i] != 0 ? tag_of(file->index[i]) : 0;
+  }
+  return TARN_OK;
 }
 
 tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lookup_file **out,
@@ -510,32 +521,45 @@ static tarn_status read_slots(const tn_lookup_file *file, uint64_t at, uint64_t 
   return tn_block_cache_read(file->cache, &file->data, offset, slots, n_bytes, err);
 }
 
+/* Is the row of a slot that of the key? */
+static tarn_status check_slot(const tn_lookup_file *file, uint64_t slot, tn_slice key,
+                              uint64_t hash, tn_buf *rows, tn_lookup_row *out, bool *is_found,
+                              tarn_error *err) {
+  const uint64_t tag_mask = ((uint64_t)1 << TAG_BITS) - 1;
+  if (((slot ^ hash) & tag_mask) != 0) {
+    return TARN_OK;
+  }
+  TN_TRY(read_row(file, (int64_t)(slot >> TAG_BITS), rows, out, err));
+  if (out->values_at - out->key_at == key.len &&
+      memcmp(rows->data + out->key_at, key.data, key.len) == 0) {
+    rows->len = out->end;
+    *is_found = true;
+  }
+  return TARN_OK;
+}
+
 tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,
                                 tn_buf *rows, tn_lookup_row *out, bool *is_found, tarn_error *err) {
-  const uint64_t tag_mask = ((uint64_t)1 << TAG_BITS) - 1;
-  uint64_t at = home_of(hash, file->n_slots), piece[PROBE_BYTES / SLOT_BYTES];
-  const uint64_t *slots = piece;
+  uint64_t at = home_of(hash, file->n_slots), slots[PROBE_BYTES / SLOT_BYTES];
   size_t n;
   *is_found = false;
-  for (;; at += n) {
-    if (file->index != NULL) { /* all there is; the last slot is free */
-      slots = file->index + at;
-      n = file->index_bytes / SLOT_BYTES - at;
-    } else {
-      TN_TRY(read_slots(file, at, piece, &n, err));
+  if (file->tags != NULL) { /* behind the last used slot there is a free one */
+    uint8_t tag = tag_of(hash);
+    for (; file->tags[at] != 0 && !*is_found; at++) {
+      if (file->tags[at] == tag) {
+        TN_TRY(check_slot(file, file->index[at], key, hash, rows, out, is_found, err));
+      }
     }
+    return TARN_OK;
+  }
+  for (;; at += n) {
+    TN_TRY(read_slots(file, at, slots, &n, err));
     for (size_t i = 0; i < n; i++) {
       if (slots[i] == 0) {
         return TARN_OK;
       }
-      if (((slots[i] ^ hash) & tag_mask) != 0) {
-        continue;
-      }
-      TN_TRY(read_row(file, (int64_t)(slots[i] >> TAG_BITS), rows, out, err));
-      if (out->values_at - out->key_at == key.len &&
-          memcmp(rows->data + out->key_at, key.data, key.len) == 0) {
-        rows->len = out->end;
-        *is_found = true;
+      TN_TRY(check_slot(file, slots[i], key, hash, rows, out, is_found, err));
+      if (*is_found) {
         return TARN_OK;
       }
     }

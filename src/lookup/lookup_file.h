@@ -44,8 +44,9 @@ typedef struct tn_lookup_file {
   int64_t n_rows;
   size_t guess_bytes; /* that a row takes, for the first read of it */
   tn_block_cache *cache;
-  uint64_t *index; /* the slots, where the cache had memory for them; NULL: they are read */
-  size_t index_bytes;
+  uint64_t *index;    /* the slots, where the cache had memory for them; NULL: they are read */
+  uint8_t *tags;      /* with it: of each slot a byte of the hash that is not 0; 0: it is free */
+  size_t index_bytes; /* of both */
 } tn_lookup_file;
 
 typedef struct tn_lookup_source {
@@ -80,8 +81,8 @@ TN_CHECKED tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice 
 
 /* Have the place of a hash in the index fetched while something else is done. */
 static inline void tn_lookup_file_prefetch(const tn_lookup_file *file, uint64_t hash) {
-  if (file->index != NULL) {
-    __builtin_prefetch(file->index + (uint64_t)(((tn_u128)hash * file->n_slots) >> 64));
+  if (file->tags != NULL) {
+    __builtin_prefetch(file->tags + (uint64_t)(((tn_u128)hash * file->n_slots) >> 64));
   }
 }
 
