@@ -133,7 +133,7 @@ static tarn_status set_value(cli_args *args, arg_reader *in, cli_option_id id, c
     return cli_usage(err, "--%s: unknown value '%s'; expected one of: %s", o->name, value,
                      o->choices);
   }
-  if (id == OPT_LOOKUP_KEY) {
+  if (id == OPT_KEY) {
     return take_key(args, value, err);
   }
   return o->kind == CLI_VALUE_TABLE_OPTION ? take_table_option(args, value, err) : TARN_OK;
@@ -156,24 +156,19 @@ static tarn_status unknown_option(const char *name, size_t n, tarn_error *err) {
              : cli_usage(err, "unknown option --%s; 'tarn help' lists the options", text);
 }
 
-/* The verb's own option of that name (two verbs may give a name two meanings); else any.
- * CLI_N_OPTIONS: there is none. */
-static size_t find_long(const cli_verb *verb, const char *name, size_t n) {
-  size_t found = CLI_N_OPTIONS;
-  for (size_t i = CLI_N_OPTIONS; i-- > 0;) {
-    if (strlen(cli_options[i].name) == n && memcmp(cli_options[i].name, name, n) == 0) {
-      found = i;
-      if (verb != NULL && cli_options_have(verb->options, (cli_option_id)i)) {
-        break;
-      }
-    }
+/* The option of that name; CLI_N_OPTIONS: there is none. */
+static size_t find_long(const char *name, size_t n) {
+  size_t i = 0;
+  while (i < CLI_N_OPTIONS &&
+         (strlen(cli_options[i].name) != n || memcmp(cli_options[i].name, name, n) != 0)) {
+    i++;
   }
-  return found;
+  return i;
 }
 
 /* "--name", "--name=value", "--name" "value". */
 static tarn_status take_long(cli_args *args, arg_reader *in, const char *text, tarn_error *err) {
-  size_t n = strcspn(text, "="), i = find_long(in->verb, text, n);
+  size_t n = strcspn(text, "="), i = find_long(text, n);
   const cli_option *o;
   if (i == CLI_N_OPTIONS) {
     return unknown_option(text, n, err);

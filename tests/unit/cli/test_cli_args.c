@@ -99,8 +99,7 @@ static void args__refuse_verbs_to_come_by_name(void **state) {
     const char *words[MAX_WORDS];
     const char *message;
   } cases[] = {
-      {{"table", "lookup", "d.t", "--key", "a=1"}, "\"table lookup\" is not in this release"},
-      {{"--commit-user=u", "table", "compact"}, "\"table compact\" is not in this release"},
+      {{"--commit-user=u", "table", "rescale"}, "\"table rescale\" is not in this release"},
       {{"orphans", "d.t"}, "\"orphans\" is not in this release"},
   };
   (void)state;
