@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ending.h"
+#include "follow_lines.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "signals.h"
 
@@ -21,6 +23,9 @@ struct cli_input {
   cli_input_format format;
   cli_on_error on_error;
   int64_t n_refused;
+  int64_t n_faults; /* texts of the batch that are no rows */
+  bool follows;     /* lines of checkpoints may come */
+  cli_text checkpoint;
   int dead_letter; /* -1: none */
   const char *dead_letter_name;
   /* texts */
@@ -165,7 +170,7 @@ static tarn_status find_line(cli_input *in, int64_t wake_ms, size_t *n, bool *ha
         left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
     tarn_status st;
     if (end != NULL || s->is_end) {
-      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
+      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : in->follows ? 0 : left;
       *has_one = *n > 0;
       in->is_finished = !*has_one;
       return TARN_OK;
@@ -190,11 +195,23 @@ static tarn_status end_text(cli_input *in, text_outcome outcome, const cli_row_f
     st = note_row(in, n, err);
   } else if (outcome == TEXT_FAULT) {
     cli_columns_cut(in->columns, rows_before);
+    in->n_faults++;
     st = refuse_record(in, fault, n, err);
   }
   *n_bytes += n;
   cli_source_consume(&in->source, n);
   return st;
+}
+
+/* A line of checkpoints is an end of a batch of its own. */
+static tarn_status end_checkpoint(cli_input *in, size_t n, bool *has_one, tarn_error *err) {
+  *has_one = false; /* it waits until the rows before it are taken */
+  if (cli_columns_rows(in->columns) + in->n_faults > 0) {
+    return TARN_OK;
+  }
+  cli_text_add(&in->checkpoint, cli_source_text(&in->source), n);
+  cli_source_consume(&in->source, n);
+  return in->checkpoint.is_broken ? cli_no_memory(err) : TARN_OK;
 }
 
 static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size_t *n_bytes,
@@ -210,6 +227,10 @@ static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size
   }
   text = cli_source_text(&in->source);
   length = n - (text[n - 1] == '\n');
+  if (in->follows && n > strlen(CLI_CHECKPOINT_BEGIN) &&
+      memcmp(text, CLI_CHECKPOINT_BEGIN, strlen(CLI_CHECKPOINT_BEGIN)) == 0) {
+    return end_checkpoint(in, length, has_one, err);
+  }
   if (strspn(text, " \t\r") < length) { /* ends at the line break at last */
     outcome = cli_json_row(in->columns, text, length, &in->scratch, &fault) ? TEXT_ROW : TEXT_FAULT;
   }
@@ -326,20 +347,25 @@ static tarn_status next_text(cli_input *in, int64_t max_rows, int64_t wake_ms, c
   bool has_one = true;
   tarn_status st = cli_columns_begin(in->columns, err);
   in->raw.len = 0;
+  in->n_faults = 0;
+  in->checkpoint.len = 0;
   max_rows = max_rows < BATCH_ROWS ? max_rows : BATCH_ROWS;
   if (st == TARN_OK && !in->has_begun) {
     st = begin_text(in, wake_ms, &in->has_begun, err);
     has_one = in->has_begun;
   }
   while (st == TARN_OK && has_one && n_bytes < BATCH_BYTES &&
-         cli_columns_rows(in->columns) < max_rows) {
+         cli_columns_rows(in->columns) + in->n_faults < max_rows) {
     st = in->format == CLI_INPUT_CSV ? next_record(in, wake_ms, &has_one, &n_bytes, err)
                                      : next_line(in, wake_ms, &has_one, &n_bytes, err);
   }
   if (st == TARN_OK) {
     st = cli_columns_finish(in->columns, &out->schema, &out->array, err);
     out->n_rows = out->array.length;
+    out->n_records = out->n_rows + in->n_faults;
     out->is_end = in->is_finished;
+    out->checkpoint = in->checkpoint.len > 0 ? in->checkpoint.data : NULL;
+    out->n_checkpoint = in->checkpoint.len;
   }
   return st;
 }
@@ -406,9 +432,11 @@ static tarn_status next_array(cli_input *in, int64_t max_rows, cli_batch *out, t
     }
     memset(&in->array, 0, sizeof(in->array));
     in->taken = 0;
-    code = in->stream.get_next(&in->stream, &in->array);
+    code = cli_ending_came() ? 0 : in->stream.get_next(&in->stream, &in->array);
     if (code != 0) {
       memset(&in->array, 0, sizeof(in->array));
+    }
+    if (code != 0 && !cli_ending_came()) {
       return stream_failure(in, code, err);
     }
     in->is_finished = in->array.release == NULL;
@@ -417,6 +445,7 @@ static tarn_status next_array(cli_input *in, int64_t max_rows, cli_batch *out, t
   out->array = in->array;
   out->n_rows = in->is_finished ? 0 : in->array.length - in->taken;
   out->n_rows = out->n_rows < max_rows ? out->n_rows : max_rows;
+  out->n_records = out->n_rows;
   out->array.offset += in->taken;
   out->array.length = out->n_rows;
   out->array.null_count = in->array.null_count == 0 ? 0 : -1;
@@ -581,9 +610,14 @@ void cli_input_close(cli_input *in) {
   cli_csv_reset(&in->csv);
   cli_text_reset(&in->scratch);
   cli_text_reset(&in->raw);
+  cli_text_reset(&in->checkpoint);
   free(in->lines);
   free(in->raw_at);
   free(in);
+}
+
+void cli_input_follow(cli_input *in) {
+  in->follows = in->format == CLI_INPUT_JSONL;
 }
 
 tarn_status cli_input_next(cli_input *in, int64_t max_rows, int64_t wake_ms, cli_batch *out,

@@ -29,7 +29,11 @@ typedef struct cli_batch {
   struct ArrowSchema schema; /* views: not to be released */
   struct ArrowArray array;
   int64_t n_rows;
-  bool is_end; /* no rows come behind these */
+  int64_t n_records; /* these, and texts between them that are no rows */
+  bool is_end;       /* no rows come behind these */
+  /* A line of checkpoints (follow_lines.h), with no rows; NULL: none. Lives as they do. */
+  const char *checkpoint;
+  size_t n_checkpoint;
 } cli_batch;
 
 /* What the input is, from --format, the name of the file, and what its columns and row kind are.
@@ -45,8 +49,12 @@ tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, si
                            const char *kind_name, cli_input **out, tarn_error *err);
 void cli_input_close(cli_input *input);
 
-/* The next rows: at most max_rows, or fewer when the time comes first (source.h) or there are
- * enough bytes of them. */
+/* Lines of checkpoints are told apart from rows, and a last line that has no end is none: whoever
+ * wrote it was stopped. Of jsonl. */
+void cli_input_follow(cli_input *input);
+
+/* The next rows: at most max_rows records, or fewer when the time comes first (source.h) or there
+ * are enough bytes of them. */
 tarn_status cli_input_next(cli_input *input, int64_t max_rows, int64_t wake_ms, cli_batch *out,
                            tarn_error *err);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "args.h"
+#include "ending.h"
 #include "signals.h"
 #include "utf8.h"
 
@@ -99,6 +100,10 @@ tarn_status cli_source_fill(cli_source *s, int64_t wake_ms, bool *is_idle, tarn_
   *is_idle = false;
   while (st == TARN_OK && !s->is_end) {
     ssize_t n;
+    if (cli_ending_came()) {
+      s->is_end = true;
+      break;
+    }
     if (cli_signals_interrupted()) {
       err->status = TARN_E_CANCELLED;
       (void)snprintf(err->message, sizeof(err->message), "interrupted");

@@ -1,7 +1,8 @@
 /* verb_write.c - table write: rows from a file or standard input into a table.
  *
  * Rows gather in a writer and become visible by commits: one at the end, and one each --every rows
- * or --interval. What was prepared and could not be committed is removed again.
+ * or --interval. What was prepared and could not be committed is removed again. With --follow or
+ * --state they go through a sink (follow.h), which brings each of them in once, whatever happens.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,11 +10,14 @@
 #include <unistd.h>
 
 #include "change.h"
+#include "ending.h"
+#include "follow.h"
 #include "input.h"
 #include "json.h"
 #include "signals.h"
 
 #define KIND_NAME "_row_kind"
+#define FOLLOW_INTERVAL_MS 10000 /* of commits, where nothing is said */
 
 typedef struct write_job {
   cli_session *session;
@@ -27,6 +31,8 @@ typedef struct write_job {
   cli_names defaults;     /* the same */
   const char *kind_name;  /* NULL: rows tell none */
   bool is_overwrite, is_dry_run;
+  bool follows; /* through a sink */
+  cli_follow follow;
   bool has_id; /* of --commit-id: what is committed already is not committed again */
   int64_t next_id, every, interval_ms, first_row_id, watermark;
   bool has_watermark;
@@ -38,6 +44,28 @@ typedef struct write_job {
 } write_job;
 
 /* ------------------------------------------------------------------ arguments */
+
+/* What --follow and --state need, and what contradicts them. */
+static tarn_status check_follow(write_job *job, tarn_error *err) {
+  static const cli_option_id others[] = {OPT_COMMIT_ID, OPT_DRY_RUN, OPT_OVERWRITE,
+                                         OPT_OVERWRITE_PARTITION, OPT_COLUMNS};
+  const cli_args *args = job->session->args;
+  job->follows = cli_args_has(args, OPT_FOLLOW) || cli_args_has(args, OPT_STATE);
+  for (size_t i = 0; i < CLI_COUNT(others) && job->follows; i++) {
+    if (cli_args_has(args, others[i])) {
+      return cli_usage(err, "--%s and --%s exclude each other",
+                       cli_args_has(args, OPT_FOLLOW) ? "follow" : "state",
+                       cli_options[others[i]].name);
+    }
+  }
+  if (!job->follows && cli_args_has(args, OPT_METRICS)) {
+    return cli_usage(err, "--metrics needs --follow or --state");
+  }
+  if (cli_args_has(args, OPT_FOLLOW) && job->every == 0 && job->interval_ms == 0) {
+    job->interval_ms = FOLLOW_INTERVAL_MS;
+  }
+  return TARN_OK;
+}
 
 static tarn_status read_arguments(write_job *job, tarn_error *err) {
   const cli_args *args = job->session->args;
@@ -84,10 +112,11 @@ static tarn_status read_arguments(write_job *job, tarn_error *err) {
   if ((job->columns.count > 0) != (job->first_row_id >= 0)) {
     return cli_usage(err, "--columns and --first-row-id go together: which columns, of which rows");
   }
-  if (!job->has_id) {
+  st = check_follow(job, err);
+  if (st == TARN_OK && !job->has_id) {
     job->next_id = job->every > 0 || job->interval_ms > 0 ? 1 : TARN_BATCH_COMMIT;
   }
-  return TARN_OK;
+  return st;
 }
 
 /* ------------------------------------------------------------------ columns */
@@ -180,7 +209,8 @@ static tarn_status open_input(write_job *job, tarn_error *err) {
 static tarn_status open_writer(write_job *job, tarn_error *err) {
   tarn_writer_options o = TARN_WRITER_OPTIONS_INIT;
   const char *spill = getenv("TMPDIR");
-  o.commit_user = job->session->args->values[OPT_COMMIT_USER];
+  o.commit_user = job->follows ? tarn_sink_commit_user(job->follow.sink)
+                               : job->session->args->values[OPT_COMMIT_USER];
   o.ignores_previous = job->is_overwrite;
   o.columns = job->columns.count > 0 ? job->columns.items : NULL;
   o.n_columns = job->columns.count;
@@ -205,6 +235,23 @@ static tarn_status commit_messages(write_job *job, const tarn_messages *messages
   return job->has_id
              ? tarn_committer_recover(job->committer, job->next_id, messages, &request, result, err)
              : tarn_committer_commit(job->committer, job->next_id, messages, &request, result, err);
+}
+
+/* The same through the sink. */
+static tarn_status commit_followed(write_job *job, tarn_error *err) {
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_status st = TARN_OK;
+  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  if (!cli_follow_can_commit(&job->follow)) {
+    return TARN_OK; /* the source tells where it stands before long */
+  }
+  st = cli_follow_commit(&job->follow, job->writer, &result, err);
+  job->n_commits += result.commits;
+  job->committed_rows += result.commits > 0 ? job->since_commit : 0;
+  job->first_snapshot = job->first_snapshot == 0 ? result.first_snapshot_id : job->first_snapshot;
+  job->last_snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : job->last_snapshot;
+  job->since_commit = st == TARN_OK ? 0 : job->since_commit;
+  return st == TARN_OK ? cli_follow_metrics(&job->follow, job->writer, err) : st;
 }
 
 /* Commit what was written since the last commit. */
@@ -282,6 +329,33 @@ static tarn_status write_batch(write_job *job, const cli_batch *batch, tarn_erro
   return st;
 }
 
+/* The loop of a sink. A signal is the end of the input (ending.h). */
+static tarn_status write_stream(write_job *job, tarn_error *err) {
+  cli_batch batch;
+  tarn_status st;
+  cli_input_follow(job->input);
+  cli_ending_catch(NULL);
+  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  do {
+    int64_t max_rows = job->every > job->since_commit ? job->every - job->since_commit : INT64_MAX;
+    bool is_old = false;
+    max_rows = cli_follow_max(&job->follow, max_rows);
+    st = cli_input_next(job->input, max_rows, job->wake_ms, &batch, err);
+    st = st == TARN_OK ? cli_follow_take(&job->follow, &batch, &is_old, err) : st;
+    if (st == TARN_OK && !is_old) {
+      st = write_batch(job, &batch, err);
+    }
+    if (st == TARN_OK && ((job->every > 0 && job->since_commit >= job->every) ||
+                          (job->wake_ms > 0 && cli_now_ms() >= job->wake_ms))) {
+      st = job->since_commit > 0 ? commit_followed(job, err)
+                                 : cli_follow_metrics(&job->follow, job->writer, err);
+      job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+    }
+    cli_progress_update(&job->session->progress, job->committed_rows + job->since_commit);
+  } while (st == TARN_OK && !batch.is_end && !cli_ending_came());
+  return st == TARN_OK && job->since_commit > 0 ? commit_followed(job, err) : st;
+}
+
 static tarn_status write_rows(write_job *job, tarn_error *err) {
   cli_batch batch;
   tarn_status st;
@@ -344,6 +418,7 @@ static void report(write_job *job) {
 static void close_job(write_job *job) {
   tarn_writer_free(job->writer);
   tarn_committer_free(job->committer);
+  cli_follow_close(&job->follow);
   cli_input_close(job->input);
   tarn_table_free(job->table);
   cli_pairs_reset(&job->partition);
@@ -378,20 +453,24 @@ int cli_run_write(cli_session *s) {
   if (st == TARN_OK) {
     st = look_at_columns(&job, &err);
   }
+  if (st == TARN_OK && job.follows) {
+    st = cli_follow_open(s, job.table, &job.follow, &err);
+  }
   if (st == TARN_OK) {
     st = open_writer(&job, &err);
   }
-  if (st == TARN_OK) {
+  if (st == TARN_OK && !job.follows) {
     st = cli_committer(s, job.table, tarn_writer_commit_user(job.writer), &job.committer, &err);
   }
   if (st == TARN_OK) {
     st = open_input(&job, &err);
   }
   if (st == TARN_OK) {
-    st = write_rows(&job, &err);
+    st = job.follows ? write_stream(&job, &err) : write_rows(&job, &err);
   }
   if (st == TARN_OK) {
     report(&job);
+    code = cli_ending_came() ? CLI_EXIT_INTERRUPTED : code;
   } else {
     cli_progress_clear(&s->progress);
     code = cli_fail(s, &err);

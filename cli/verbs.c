@@ -175,7 +175,12 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                             "end after so many plans, each of a snapshot (one may only find the "
                             "start), or when there is none"),
     [OPT_UNTIL_IDLE] = FLAG("until-idle", 0, "end when all that is there was read"),
-    [OPT_FOLLOW] = FLAG("follow", 0, "wait for more when all was read (so it is)"),
+    [OPT_FOLLOW] = FLAG("follow", 0,
+                        "tail: wait for more when all was read (so it is); write: commit every 10 "
+                        "s, or as --every and --interval say, until the input or a signal ends it"),
+    [OPT_CHECKPOINTS] = FLAG("checkpoints", 0,
+                             "rows for 'table write --state FILE': lines between them tell it how "
+                             "to go on; --state names its file, which is only read"),
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
     [OPT_FULL] = FLAG("full", 0, "all files of a bucket, whatever its picks would be"),
@@ -220,11 +225,11 @@ bool cli_options_have(const cli_option_list *list, cli_option_id id) {
 #define READ_OPTIONS TAKES(ROWS, TRAVEL, OPT_COUNT, OPT_ROW_KIND, OPT_ROW_KIND_NAME)
 #define TAIL_OPTIONS                                                                           \
   TAKES(ROWS, OPT_BRANCH, OPT_ROW_KIND_NAME, OPT_FROM, OPT_CONSUMER, OPT_STATE, OPT_MAX_PLANS, \
-        OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS)
+        OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS, OPT_CHECKPOINTS)
 #define WRITE_OPTIONS                                                                        \
   TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,          \
         OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT, \
-        OPT_ROW_KIND_NAME, OPT_DRY_RUN)
+        OPT_ROW_KIND_NAME, OPT_DRY_RUN, OPT_FOLLOW, OPT_STATE, OPT_METRICS)
 
 const cli_noun cli_nouns[] = {
     {"db", "databases of the warehouse"},
@@ -290,7 +295,7 @@ const cli_verb cli_verbs[] = {
      "With --state a run goes on where the one before ended, however it ended: nothing is lost. "
      "After a kill some rows may come twice; {\"_resumed\":{\"rows\":N}} on standard error tells "
      "how many rows came before those that follow.",
-     cli_run_tail, NULL},
+     cli_run_tail_or_feed, NULL},
     {"table", "explain", ONE_TABLE, TAKES(ROWS, TRAVEL), CLI_SINCE_READ,
      "Show what reading would do: the plan, what is pruned, what is not visible yet and why",
      "With -v it lists the files of each split. As jsonl it prints one split a line.",
@@ -372,7 +377,11 @@ const cli_verb cli_verbs[] = {
      "of [key, value], VARIANT as {\"json\": \"..\"}. Columns that are missing are NULL or have "
      "their default. _row_kind may be +I, -U, +U or -D. Nothing becomes visible before the commit "
      "at the end, or those of --every and --interval; rows, files, bytes and snapshot are told on "
-     "standard error.",
+     "standard error.\n"
+     "--state FILE keeps what is being committed and where the input stands, so that the same call "
+     "after any end brings every row in once: of a file, or of 'table tail A --checkpoints --state "
+     "FILE | table write B --follow --state FILE'. SIGINT and SIGTERM end it at a commit, with "
+     "exit code 130.",
      cli_run_write, NULL},
     {"table", "import", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
      "As table write", NULL, cli_run_write, NULL},

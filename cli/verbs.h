@@ -98,6 +98,7 @@ typedef enum cli_option_id {
   OPT_UNTIL_IDLE,
   OPT_FOLLOW,
   OPT_METRICS,
+  OPT_CHECKPOINTS,
   OPT_FULL,
   OPT_PARTITION,
   OPT_ORDER_BY,
@@ -201,6 +202,7 @@ int cli_run_get_table(cli_session *session);
 int cli_run_read(cli_session *session);
 int cli_run_explain(cli_session *session);
 int cli_run_tail(cli_session *session);
+int cli_run_tail_or_feed(cli_session *session);
 int cli_run_lookup(cli_session *session);
 int cli_run_snapshot(cli_session *session);
 /* Rows of the system table `parameter`. */

@@ -10,8 +10,8 @@
 #define MAGIC_BYTES 8
 #define VERSION 1
 
-/* The place of the table, and when its first schema was made: one that was dropped and made again
- * is another one. */
+/* Its name (paths may be written in many ways), and when its first schema was made: a table that
+ * was dropped and made again is another one. */
 static tarn_status name_table(tn_table *table, tn_buf *out, tarn_error *err) {
   tn_schema *first = NULL;
   int64_t made_ms = 0;
@@ -24,7 +24,7 @@ static tarn_status name_table(tn_table *table, tn_buf *out, tarn_error *err) {
   } else {
     return st;
   }
-  TN_TRY(tn_buf_printf(out, err, "%s@%" PRId64, table->branch_path, made_ms));
+  TN_TRY(tn_buf_printf(out, err, "%s/%s@%" PRId64, table->full_name, table->branch, made_ms));
   return tn_buf_append(out, "", 1, err);
 }
 

@@ -1,0 +1,282 @@
+/* follow.c - rows into a table, each once, over any number of runs. */
+#include "follow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "follow_state.h"
+
+static tarn_status fail(tarn_error *err, tarn_status status, const char *path, const char *what) {
+  char message[sizeof(err->message)];
+  (void)snprintf(message, sizeof(message), "%.300s: %.680s", path, what);
+  memcpy(err->message, message, sizeof(message));
+  err->status = status;
+  return status;
+}
+
+/* ------------------------------------------------------------------ states */
+
+/* The line in front must be the one that the sink's bytes hold. */
+static tarn_status restore(cli_follow *f, cli_follow_file *file, tarn_error *err) {
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_string head = {0};
+  tarn_status st = tarn_sink_restore(f->sink, file->bytes.data + file->n_head,
+                                     file->bytes.len - file->n_head, &head, &result, err);
+  if (st == TARN_OK &&
+      (head.length != file->n_head || memcmp(head.data, file->bytes.data, file->n_head) != 0)) {
+    err->os_errno = 0;
+    st = fail(err, TARN_E_CORRUPT, f->state_path, "its first line was changed");
+  } else if (st != TARN_OK) {
+    st = fail(err, st, f->state_path, err->message);
+  }
+  tarn_string_free(&head);
+  if (st == TARN_OK) {
+    f->taken = f->taken_before = file->rows;
+    f->checkpoint = file->checkpoint; /* moves */
+    memset(&file->checkpoint, 0, sizeof(file->checkpoint));
+    f->n_recovered = result.commits;
+    if (result.commits > 0) {
+      cli_report_note(&f->session->report,
+                      "%d commit%s of the run before made up for: snapshot %lld is the last",
+                      result.commits, result.commits == 1 ? "" : "s",
+                      (long long)result.last_snapshot_id);
+    }
+  }
+  return st;
+}
+
+/* Does the input begin anew in each run, as a file does? */
+static bool input_replays(const cli_session *s) {
+  const char *path = s->args->n_arguments > 1 ? s->args->arguments[1] : NULL;
+  struct stat facts;
+  int code = path == NULL || strcmp(path, "-") == 0 ? fstat(0, &facts) : stat(path, &facts);
+  return code == 0 && S_ISREG(facts.st_mode);
+}
+
+tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, tarn_error *err) {
+  tarn_sink_options o = TARN_SINK_OPTIONS_INIT;
+  cli_follow_file file = {0};
+  tarn_status st;
+  memset(f, 0, sizeof(*f));
+  f->session = s;
+  f->state_path = s->args->values[OPT_STATE];
+  f->metrics_path = s->args->values[OPT_METRICS];
+  f->can_replay = input_replays(s);
+  o.commit_user = s->args->values[OPT_COMMIT_USER];
+  o.goes_on = 1; /* the writer is made behind it */
+  o.cancel = s->cancel;
+  st = tarn_sink_create(table, &o, &f->sink, err);
+  if (st == TARN_OK && f->state_path != NULL) {
+    st = cli_follow_file_read(f->state_path, &file, err);
+    if (st == TARN_OK && file.is_there) {
+      st = restore(f, &file, err);
+    }
+  }
+  cli_follow_file_reset(&file);
+  return st;
+}
+
+void cli_follow_close(cli_follow *f) {
+  tarn_sink_free(f->sink);
+  cli_checkpoint_reset(&f->checkpoint);
+  memset(f, 0, sizeof(*f));
+}
+
+/* ------------------------------------------------------------------ rows */
+
+int64_t cli_follow_max(const cli_follow *f, int64_t max_rows) {
+  int64_t to_skip = f->has_begun ? f->to_skip : f->can_replay ? f->taken : 0;
+  return to_skip > 0 && to_skip < max_rows ? to_skip : max_rows;
+}
+
+/* The source begins at a row. */
+static tarn_status begin_feed(cli_follow *f, const cli_checkpoint *first, tarn_error *err) {
+  f->is_feed = true;
+  f->to_skip = f->taken - first->rows;
+  if (f->to_skip < 0) {
+    err->status = TARN_E_STATE;
+    err->os_errno = 0;
+    (void)snprintf(err->message, sizeof(err->message),
+                   "the source goes on at row %lld, but %lld are in the table: those between are "
+                   "missing. Start it with the sink's own file: table tail --checkpoints --state "
+                   "%.300s",
+                   (long long)first->rows, (long long)f->taken,
+                   f->state_path != NULL ? f->state_path : "FILE");
+    return TARN_E_STATE;
+  }
+  return TARN_OK;
+}
+
+static tarn_status take_checkpoint(cli_follow *f, const cli_batch *batch, tarn_error *err) {
+  cli_checkpoint c;
+  tarn_status st = cli_checkpoint_parse(batch->checkpoint, batch->n_checkpoint, &c, err);
+  int64_t at = f->taken - f->to_skip; /* of the next row */
+  if (st == TARN_OK && !f->has_begun) {
+    st = begin_feed(f, &c, err);
+  } else if (st == TARN_OK && c.rows != at) {
+    err->status = TARN_E_STATE;
+    err->os_errno = 0;
+    (void)snprintf(err->message, sizeof(err->message),
+                   "the source tells a checkpoint behind row %lld, but %lld have come: rows were "
+                   "lost or added on the way",
+                   (long long)c.rows, (long long)at);
+    st = TARN_E_STATE;
+  }
+  if (st == TARN_OK && c.state.len > 0 && f->to_skip == 0) {
+    cli_checkpoint_reset(&f->checkpoint);
+    f->checkpoint = c;
+    return TARN_OK;
+  }
+  cli_checkpoint_reset(&c);
+  return st;
+}
+
+tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  *is_old = false;
+  if (batch->checkpoint != NULL) {
+    st = take_checkpoint(f, batch, err);
+    f->has_begun = true;
+    return st;
+  }
+  if (batch->n_records == 0) {
+    return TARN_OK;
+  }
+  if (!f->has_begun) {
+    f->to_skip = f->can_replay ? f->taken : 0;
+    f->has_begun = true;
+  }
+  *is_old = f->to_skip > 0;
+  if (*is_old) { /* cli_follow_max(): never more than that */
+    f->to_skip -= batch->n_records;
+    f->n_dropped += batch->n_records;
+  } else {
+    f->taken += batch->n_records;
+  }
+  return TARN_OK;
+}
+
+bool cli_follow_can_commit(const cli_follow *f) {
+  return !f->is_feed || f->checkpoint.state.len > 0;
+}
+
+/* ------------------------------------------------------------------ commits */
+
+static tarn_status keep_state(cli_follow *f, tarn_error *err) {
+  cli_text head = {0};
+  tarn_string state = {0};
+  tarn_status st;
+  cli_follow_head_put(&head, f->taken, &f->checkpoint);
+  if (head.is_broken) {
+    cli_text_reset(&head);
+    return cli_no_memory(err);
+  }
+  st = tarn_sink_save(f->sink, head.data, head.len, &state, err);
+  if (st == TARN_OK) {
+    cli_text_add(&head, state.data, state.length);
+    st = head.is_broken ? cli_no_memory(err)
+                        : cli_follow_state_write(f->state_path, head.data, head.len, true, err);
+  }
+  tarn_string_free(&state);
+  cli_text_reset(&head);
+  return st;
+}
+
+tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_result *out,
+                              tarn_error *err) {
+  int64_t id = tarn_sink_last_checkpoint(f->sink) + 1;
+  char rows[24];
+  const tarn_option property = {"tarn.source-rows", rows};
+  tarn_messages *messages = NULL;
+  tarn_status st = tarn_writer_prepare(writer, id, &messages, err);
+  (void)snprintf(rows, sizeof(rows), "%lld", (long long)f->taken);
+  if (st == TARN_OK) {
+    st = tarn_sink_add(f->sink, 0, id, messages, err);
+  }
+  tarn_messages_free(messages);
+  if (st == TARN_OK) {
+    st = tarn_sink_seal(f->sink, id, &property, f->state_path != NULL, NULL, err);
+  }
+  if (st == TARN_OK && f->state_path != NULL) {
+    st = keep_state(f, err);
+  }
+  if (st == TARN_OK) {
+    st = tarn_sink_complete(f->sink, id, out, err);
+  }
+  if (st == TARN_OK && out->must_refresh) {
+    st = tarn_writer_refresh(writer, err);
+  }
+  return st;
+}
+
+/* ------------------------------------------------------------------ counters */
+
+tarn_status cli_follow_metrics(cli_follow *f, tarn_writer *writer, tarn_error *err) {
+  tarn_sink_stats s = TARN_SINK_STATS_INIT;
+  tarn_writer_stats w = {sizeof(w), 0, 0, 0, 0};
+  cli_text out = {0};
+  tarn_status st;
+  if (f->metrics_path == NULL) {
+    return TARN_OK;
+  }
+  tarn_sink_get_stats(f->sink, &s);
+  tarn_writer_get_stats(writer, &w);
+  const struct {
+    const char *name, *help, *type;
+    int64_t value;
+  } metrics[] = {
+      {"paimon_commit_lastCommitDuration", "milliseconds of the last commit", "gauge", s.commit_ms},
+      {"paimon_commit_lastCommitAttempts", "attempts of the last commit", "gauge", s.attempts},
+      {"paimon_commit_lastTableFilesAdded", "files that it added", "gauge", s.files_added},
+      {"paimon_commit_lastTableFilesDeleted", "files that it deleted", "gauge", s.files_deleted},
+      {"paimon_commit_lastTableFilesAppended", "files of its rows", "gauge", s.files_appended},
+      {"paimon_commit_lastTableFilesCommitCompacted", "files that it compacted, before and after",
+       "gauge", s.files_compacted},
+      {"paimon_commit_lastChangelogFilesAppended", "changelog files of its rows", "gauge",
+       s.changelog_files_appended},
+      {"paimon_commit_lastChangelogFileCommitCompacted", "changelog files of its compactions",
+       "gauge", s.changelog_files_compacted},
+      {"paimon_commit_lastGeneratedSnapshots", "snapshots that it made", "gauge", s.snapshots},
+      {"paimon_commit_lastDeltaRecordsAppended", "rows in its files", "gauge", s.delta_records},
+      {"paimon_commit_lastChangelogRecordsAppended", "rows in its changelog files", "gauge",
+       s.changelog_records},
+      {"paimon_commit_lastDeltaRecordsCommitCompacted", "rows in compacted files", "gauge",
+       s.delta_records_compacted},
+      {"paimon_commit_lastChangelogRecordsCommitCompacted",
+       "rows in changelog files of compactions", "gauge", s.changelog_records_compacted},
+      {"paimon_commit_lastPartitionsWritten", "partitions that it changed", "gauge", s.partitions},
+      {"paimon_commit_lastBucketsWritten", "buckets that it changed", "gauge", s.buckets},
+      {"paimon_commit_lastCompactionInputFileSize", "bytes that were compacted", "gauge",
+       s.compaction_input_bytes},
+      {"paimon_commit_lastCompactionOutputFileSize", "bytes that came of it", "gauge",
+       s.compaction_output_bytes},
+      {"paimon_commit_lastCommittedSnapshotId", "its snapshot, -1: none yet", "gauge",
+       s.snapshot_id},
+      {"paimon_writerBuffer_numWriters", "writers", "gauge", 1},
+      {"tarn_sink_rows_total", "rows taken in by this run", "counter", w.rows},
+      {"tarn_sink_rowsDropped_total", "rows that came again", "counter", f->n_dropped},
+      {"tarn_sink_streamRows", "rows of the stream, over all runs", "gauge", f->taken},
+      {"tarn_sink_files_total", "files written by this run", "counter", w.files},
+      {"tarn_sink_bytes_total", "bytes of them", "counter", w.bytes},
+      {"tarn_sink_spilledBytes_total", "bytes that were spilled", "counter", w.spilled_bytes},
+      {"tarn_sink_lastCheckpoint", "identifier of the last commit", "gauge", s.last_checkpoint},
+      {"tarn_sink_pendingCheckpoints", "prepared and not committed", "gauge", s.pending},
+      {"tarn_sink_recoveredCommits", "made up for at the start", "gauge", f->n_recovered},
+  };
+  for (size_t i = 0; i < CLI_COUNT(metrics); i++) {
+    cli_text_printf(&out, "# HELP %s %s\n# TYPE %s %s\n%s %lld\n", metrics[i].name, metrics[i].help,
+                    metrics[i].name, metrics[i].type, metrics[i].name, (long long)metrics[i].value);
+  }
+  cli_text_printf(
+      &out,
+      "# HELP paimon_commit_commitDuration milliseconds of commits\n"
+      "# TYPE paimon_commit_commitDuration summary\n"
+      "paimon_commit_commitDuration_sum %lld\npaimon_commit_commitDuration_count %lld\n",
+      (long long)s.commits_ms, (long long)s.commits);
+  st = out.is_broken ? cli_no_memory(err)
+                     : cli_follow_state_write(f->metrics_path, out.data, out.len, false, err);
+  cli_text_reset(&out);
+  return st;
+}

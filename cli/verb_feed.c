@@ -1,0 +1,257 @@
+/* verb_feed.c - table tail --checkpoints: the rows of a table for `table write --state`.
+ *
+ * Invariants
+ *   D1  Rows leave in the order that the last state given implies, however often the program
+ *       starts: one reader, and what is planned is in the state. So rows have numbers.
+ *   D2  A state goes out in a line behind all rows that it counts (follow_lines.h); nothing is kept
+ *       here. The sink keeps it with what it has committed, in the file that --state names.
+ *   D3  A consumer moves to what the sink's file holds, never further.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ending.h"
+#include "follow_lines.h"
+#include "scan.h"
+#include "source.h"
+
+#define FLUSH_MS 20        /* rows do not stay longer in the program */
+#define CHECKPOINT_MS 1000 /* between states while there is always more */
+#define LOOK_MS 500        /* longest wait: is the sink still there? */
+#define CHECK_RESTS 20     /* a listing each so many rests: is the position within reach? */
+#define NO_LIMIT "9223372036854775807"
+
+typedef struct feed {
+  cli_session *session;
+  cli_scan scan;
+  tarn_stream *stream;
+  tarn_stream_reader *reader;
+  cli_rows *rows;
+  const char *state_path;
+  bool until_idle, has_consumer, has_given;
+  int64_t id, n_rows;             /* of the last state; of the stream */
+  int64_t given_rows, given_next; /* what the last state held */
+  int64_t completed;              /* the last state that the sink was found to have */
+  int64_t flushed_ms, checked_ms;
+  int64_t n_rests;
+} feed;
+
+/* ------------------------------------------------------------------ start */
+
+static tarn_status start_at(feed *f, tarn_error *err) {
+  const char *from = f->session->args->values[OPT_FROM];
+  char *end;
+  long long id;
+  if (from == NULL || strcmp(from, "latest") == 0 || strcmp(from, "full") == 0) {
+    return TARN_OK; /* an option of the table by now */
+  }
+  id = strncmp(from, "snapshot:", 9) == 0 ? strtoll(from + 9, &end, 10) : 0;
+  if (id < 1 || *end != '\0') {
+    return cli_usage(err, "--from %s: with --checkpoints expected latest, full or snapshot:N",
+                     from);
+  }
+  if (tarn_stream_seek(f->stream, id, 0, err) != TARN_OK) {
+    return err->status;
+  }
+  return tarn_stream_check(f->stream, err);
+}
+
+/* Go on from the state that the sink keeps. */
+static tarn_status restore(feed *f, bool *is_restored, tarn_error *err) {
+  cli_follow_file file = {0};
+  tarn_status st = TARN_OK;
+  *is_restored = false;
+  if (f->state_path != NULL) {
+    st = cli_follow_file_read(f->state_path, &file, err);
+  }
+  if (st == TARN_OK && file.checkpoint.state.len > 0) {
+    st = tarn_stream_restore(f->stream, file.checkpoint.state.data, file.checkpoint.state.len,
+                             &f->n_rows, err);
+    f->id = f->completed = file.checkpoint.id;
+    *is_restored = st == TARN_OK;
+    st = st == TARN_OK ? tarn_stream_check(f->stream, err) : st;
+  }
+  cli_follow_file_reset(&file);
+  return st;
+}
+
+static tarn_status add_option(cli_session *s, const char *key, const char *value, tarn_error *err) {
+  return cli_args_add_option(s->args, key, strlen(key), value, err);
+}
+
+static tarn_status take_arguments(feed *f, tarn_error *err) {
+  cli_session *s = f->session;
+  const char *from = s->args->values[OPT_FROM], *consumer = s->args->values[OPT_CONSUMER];
+  tarn_status st = TARN_OK;
+  f->state_path = s->args->values[OPT_STATE];
+  f->has_consumer = consumer != NULL;
+  f->until_idle = cli_args_has(s->args, OPT_UNTIL_IDLE) || cli_args_has(s->args, OPT_MAX_PLANS);
+  if (cli_args_has(s->args, OPT_METRICS)) {
+    return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");
+  }
+  if (cli_args_has(s->args, OPT_FORMAT) && s->format != CLI_FORMAT_JSONL) {
+    return cli_usage(err, "--checkpoints are lines between rows of jsonl");
+  }
+  if (!cli_args_has(s->args, OPT_LIMIT)) {
+    s->args->values[OPT_LIMIT] = NO_LIMIT; /* also on a terminal */
+  }
+  s->args->values[OPT_ROW_KIND] = "";
+  if (from != NULL && (strcmp(from, "latest") == 0 || strcmp(from, "full") == 0)) {
+    st = add_option(s, "scan.mode", strcmp(from, "full") == 0 ? "latest-full" : from, err);
+  }
+  return st == TARN_OK && consumer != NULL ? add_option(s, "consumer-id", consumer, err) : st;
+}
+
+static int open_feed(feed *f) {
+  cli_session *s = f->session;
+  tarn_stream_options o = TARN_STREAM_OPTIONS_INIT;
+  cli_row_style style = {.format = CLI_FORMAT_JSONL, .has_kind = true};
+  struct ArrowSchema schema = {0};
+  bool is_restored = false;
+  tarn_error err;
+  int code = cli_scan_open(s, NULL, CLI_SCAN_ROWS, &f->scan);
+  tarn_status st;
+  if (code != CLI_EXIT_OK) {
+    return code;
+  }
+  o.allows_endless_consumer = !f->has_consumer;
+  st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
+  st = st == TARN_OK ? tarn_stream_create(f->scan.scan, &o, &f->stream, &err) : st;
+  st = st == TARN_OK ? restore(f, &is_restored, &err) : st;
+  st = st == TARN_OK && !is_restored ? start_at(f, &err) : st;
+  st = st == TARN_OK ? tarn_stream_reader_create(f->stream, 0, &f->reader, &err) : st;
+  st = st == TARN_OK ? tarn_stream_schema(f->stream, &schema, &err) : st;
+  st = st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &f->rows, &err) : st;
+  return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
+}
+
+/* ------------------------------------------------------------------ states */
+
+static tarn_status flush(feed *f, tarn_error *err) {
+  f->flushed_ms = cli_now_ms();
+  return cli_output_flush(&f->session->output) ? TARN_OK
+                                               : cli_output_status(&f->session->output, err);
+}
+
+/* What the sink has is done with. */
+static tarn_status complete(feed *f, tarn_error *err) {
+  cli_follow_file file = {0};
+  tarn_status st = TARN_OK;
+  if (f->state_path == NULL || !f->has_consumer) {
+    return TARN_OK;
+  }
+  st = cli_follow_file_read(f->state_path, &file, err);
+  if (st == TARN_OK && file.checkpoint.id > f->completed && file.checkpoint.id <= f->id) {
+    f->completed = file.checkpoint.id;
+    st = tarn_stream_complete(f->stream, f->completed, err);
+  }
+  cli_follow_file_reset(&file);
+  return st;
+}
+
+/* Give out where the stream stands, behind all rows so far. */
+static tarn_status checkpoint(feed *f, tarn_error *err) {
+  cli_text *out = &f->session->output.pending;
+  int64_t next = tarn_stream_position(f->stream);
+  tarn_string state = {0};
+  tarn_status st = TARN_OK;
+  f->checked_ms = cli_now_ms();
+  if (next != 0 && (!f->has_given || f->given_rows != f->n_rows || f->given_next != next)) {
+    st = tarn_stream_checkpoint(f->stream, ++f->id, f->n_rows, &state, err);
+    if (st == TARN_OK) {
+      cli_checkpoint_put(out, f->id, f->n_rows, state.data, state.length);
+      f->has_given = true;
+      f->given_rows = f->n_rows;
+      f->given_next = next;
+    }
+    tarn_string_free(&state);
+  }
+  st = st == TARN_OK ? flush(f, err) : st;
+  return st == TARN_OK ? complete(f, err) : st;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static tarn_status give_batch(feed *f, struct ArrowArray *array, tarn_error *err) {
+  tarn_status st = cli_rows_add(f->rows, array, err);
+  int64_t now;
+  f->n_rows += array->length;
+  array->release(array);
+  now = cli_now_ms();
+  if (st == TARN_OK && (!f->has_given || now - f->checked_ms >= CHECKPOINT_MS)) {
+    return checkpoint(f, err); /* before it the sink may commit nothing */
+  }
+  return st == TARN_OK && now - f->flushed_ms >= FLUSH_MS ? flush(f, err) : st;
+}
+
+/* A pipe that nobody reads any more tells so only when something is written, and that may be never.
+ */
+static bool is_alone(const feed *f) {
+  struct pollfd p = {f->session->output.fd, 0, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+static tarn_status rest(feed *f, bool *ends, tarn_error *err) {
+  int32_t has_news;
+  tarn_status st = checkpoint(f, err);
+  *ends = f->until_idle;
+  if (st == TARN_OK && (*ends || f->n_rests++ % CHECK_RESTS == 0)) {
+    st = tarn_stream_check(f->stream, err);
+  }
+  if (st == TARN_OK && !*ends && is_alone(f)) {
+    f->session->output.state = CLI_OUTPUT_CLOSED;
+    return cli_output_status(&f->session->output, err);
+  }
+  return st == TARN_OK && !*ends
+             ? tarn_stream_wait(f->stream, LOOK_MS, f->session->cancel, &has_news, err)
+             : st;
+}
+
+static tarn_status follow(feed *f, tarn_error *err) {
+  bool ends = false;
+  tarn_status st = TARN_OK;
+  cli_checkpoint_put(&f->session->output.pending, f->id, f->n_rows, NULL, 0);
+  st = flush(f, err);
+  while (st == TARN_OK && !ends && !cli_ending_came()) {
+    tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
+    struct ArrowArray array = {0};
+    st = tarn_stream_reader_next(f->reader, &array, &batch, err);
+    if (st == TARN_OK && array.release != NULL) {
+      st = give_batch(f, &array, err);
+    } else if (st == TARN_OK) {
+      ends = batch.has_ended;
+      st = ends ? TARN_OK : rest(f, &ends, err);
+    }
+  }
+  return st == TARN_E_CANCELLED && cli_ending_came() ? TARN_OK : st;
+}
+
+static int run_feed(cli_session *s) {
+  feed f = {.session = s};
+  tarn_error err, last;
+  tarn_status st = take_arguments(&f, &err);
+  int code = st == TARN_OK ? open_feed(&f) : cli_fail(s, &err);
+  if (code == CLI_EXIT_OK) {
+    cli_ending_catch(s->cancel);
+    f.flushed_ms = f.checked_ms = cli_now_ms();
+    st = follow(&f, &err);
+    if (st == TARN_OK) {
+      st = checkpoint(&f, &err);
+    } else if (s->output.state == CLI_OUTPUT_FINE && checkpoint(&f, &last) != TARN_OK) {
+      cli_output_drop(&s->output); /* the first failure is told */
+    }
+    code = st != TARN_OK ? cli_fail(s, &err) : cli_ending_came() ? CLI_EXIT_INTERRUPTED : code;
+    cli_ending_forget();
+  }
+  cli_rows_free(f.rows);
+  tarn_stream_reader_free(f.reader);
+  tarn_stream_free(f.stream);
+  cli_scan_close(&f.scan);
+  return code;
+}
+
+int cli_run_tail_or_feed(cli_session *session) {
+  return cli_args_has(session->args, OPT_CHECKPOINTS) ? run_feed(session) : cli_run_tail(session);
+}
