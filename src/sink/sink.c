@@ -42,6 +42,7 @@ tarn_status tn_table_sink_create(tn_table *table, const tn_table_sink_options *o
   sink->options = *options;
   sink->options.user = NULL;
   sink->stats.snapshot_id = -1;
+  tn_buf_init(&sink->name, &env->mem, TN_SINK_LIMIT);
   sink->user = tn_strdup(&env->mem, options->user);
   sink->clocks = tn_calloc(&env->mem, (size_t)options->n_writers, sizeof(*sink->clocks));
   sink->has_mutex = pthread_mutex_init(&sink->mutex, NULL) == 0;
@@ -51,6 +52,7 @@ tarn_status tn_table_sink_create(tn_table *table, const tn_table_sink_options *o
   }
   TN_TRY_TO(done, tn_options_bool(&table->options, "commit.force-create-snapshot",
                                   &sink->forces_snapshots, err));
+  TN_TRY_TO(done, tn_table_sink_name(table, &sink->name, err));
   *out = sink;
   sink = NULL;
 done:
@@ -72,6 +74,7 @@ void tn_table_sink_free(tn_table_sink *sink) {
   if (sink->has_mutex) {
     pthread_mutex_destroy(&sink->mutex);
   }
+  tn_buf_reset(&sink->name);
   tn_free(&env->mem, sink->clocks);
   tn_free(&env->mem, sink->user);
   tn_table_release(sink->table);
@@ -441,7 +444,7 @@ static tarn_status restore(tn_table_sink *sink, tn_slice bytes, tn_buf *caller, 
                            tn_table_sink_result *result, tarn_error *err) {
   tn_table_sink_saved saved;
   char *user;
-  TN_TRY(tn_table_sink_state_decode(sink->table, bytes, arena, &saved, err));
+  TN_TRY(tn_table_sink_state_decode(sink, bytes, arena, &saved, err));
   TN_TRY(check_age(sink, &saved, err));
   if (caller != NULL) {
     TN_TRY(tn_buf_append(caller, saved.caller.data, saved.caller.len, err));

@@ -12,7 +12,7 @@
 
 /* Its name (paths may be written in many ways), and when its first schema was made: a table that
  * was dropped and made again is another one. */
-static tarn_status name_table(tn_table *table, tn_buf *out, tarn_error *err) {
+tarn_status tn_table_sink_name(tn_table *table, tn_buf *out, tarn_error *err) {
   tn_schema *first = NULL;
   int64_t made_ms = 0;
   tarn_status st = tn_table_schema(table, 0, &first, err);
@@ -43,22 +43,15 @@ tarn_status tn_table_sink_state_encode(const tn_table_sink *sink, tn_slice calle
                                        tarn_error *err) {
   size_t begin = out->len;
   uint8_t crc[4];
-  tarn_status st = TARN_OK;
-  tn_buf name;
-  tn_buf_init(&name, &sink->env->mem, TN_SINK_LIMIT);
-  TN_TRY_TO(done, name_table(sink->table, &name, err));
-  TN_TRY_TO(done, tn_buf_append(out, MAGIC, MAGIC_BYTES, err));
-  TN_TRY_TO(done, tn_wire_put_i32(out, VERSION, err));
-  TN_TRY_TO(done, tn_wire_put_text(out, (const char *)name.data, err));
-  TN_TRY_TO(done, tn_wire_put_text(out, sink->user, err));
-  TN_TRY_TO(done, tn_wire_put_i64(out, sink->last_sealed, err));
-  TN_TRY_TO(done, put_groups(sink, out, err));
-  TN_TRY_TO(done, tn_wire_put_bytes(out, caller, err));
+  TN_TRY(tn_buf_append(out, MAGIC, MAGIC_BYTES, err));
+  TN_TRY(tn_wire_put_i32(out, VERSION, err));
+  TN_TRY(tn_wire_put_text(out, (const char *)sink->name.data, err));
+  TN_TRY(tn_wire_put_text(out, sink->user, err));
+  TN_TRY(tn_wire_put_i64(out, sink->last_sealed, err));
+  TN_TRY(put_groups(sink, out, err));
+  TN_TRY(tn_wire_put_bytes(out, caller, err));
   tn_store_be32(crc, tn_crc32(0, out->data + begin, out->len - begin));
-  TN_TRY_TO(done, tn_buf_append(out, crc, sizeof(crc), err));
-done:
-  tn_buf_reset(&name);
-  return st;
+  return tn_buf_append(out, crc, sizeof(crc), err);
 }
 
 /* ------------------------------------------------------------------ decoding */
@@ -86,19 +79,14 @@ static tarn_status check_frame(tn_slice *bytes, tarn_error *err) {
   return TARN_OK;
 }
 
-static tarn_status check_table(tn_table *table, const char *found, tarn_error *err) {
-  tn_buf name;
-  tarn_status st;
-  tn_buf_init(&name, &table->env->mem, TN_SINK_LIMIT);
-  st = name_table(table, &name, err);
-  if (st == TARN_OK && strcmp(found, (const char *)name.data) != 0) {
-    st = tn_fail(err, TARN_E_INVALID,
-                 "%s: the state is of another table: of %.300s, expected %.300s. If the table was "
-                 "made anew, start without state",
-                 table->full_name, found, (const char *)name.data);
-  }
-  tn_buf_reset(&name);
-  return st;
+static tarn_status check_table(const tn_table_sink *sink, const char *found, tarn_error *err) {
+  const char *wanted = (const char *)sink->name.data;
+  return strcmp(found, wanted) == 0
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID,
+                       "%s: the state is of another table: of %.300s, expected %.300s. If the "
+                       "table was made anew, start without state",
+                       sink->table->full_name, found, wanted);
 }
 
 static tarn_status take_committables(tn_wire_reader *r, tn_table_sink_saved *out, tarn_error *err) {
@@ -126,7 +114,7 @@ static tarn_status take_committables(tn_wire_reader *r, tn_table_sink_saved *out
   return TARN_OK;
 }
 
-tarn_status tn_table_sink_state_decode(tn_table *table, tn_slice bytes, tn_arena *arena,
+tarn_status tn_table_sink_state_decode(const tn_table_sink *sink, tn_slice bytes, tn_arena *arena,
                                        tn_table_sink_saved *out, tarn_error *err) {
   tn_wire_reader r;
   const char *name;
@@ -134,7 +122,7 @@ tarn_status tn_table_sink_state_decode(tn_table *table, tn_slice bytes, tn_arena
   TN_TRY(check_frame(&bytes, err));
   r = tn_wire_reader_of(bytes, arena, "state of a sink");
   TN_TRY(tn_wire_take_text(&r, &name, "table", err));
-  TN_TRY(check_table(table, name, err));
+  TN_TRY(check_table(sink, name, err));
   TN_TRY(tn_wire_take_text(&r, &out->user, "user", err));
   TN_TRY(tn_wire_take_i64(&r, &out->last_sealed, "last checkpoint", err));
   TN_TRY(take_committables(&r, out, err));
