@@ -2,7 +2,7 @@
 # work offline.
 #
 #   make build      build/tarn, build/libtarn.so, build/libtarn.a
-#   make demo       a real table in ./demo: list, read, explain, travel in time
+#   make demo       a pipeline in ./demo: a change feed, a table that follows it, sums that follow the table; killed, and right
 #   make test       all that needs no JVM, also under AddressSanitizer and ThreadSanitizer
 #   make interop    Java and the Python peers against us
 #   make bench      the same rows for us and each peer: CPU, wall, memory
