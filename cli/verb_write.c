@@ -444,6 +444,9 @@ int cli_run_write(cli_session *s) {
   tarn_error err;
   int code = CLI_EXIT_OK;
   tarn_status st = find_file(s->args, &err);
+  if (st == TARN_OK && cli_args_has(s->args, OPT_CDC)) {
+    return cli_run_cdc(s);
+  }
   if (st == TARN_OK) {
     st = read_arguments(&job, &err);
   }

@@ -22,9 +22,10 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                          "a table option for this command only; may be repeated. 'tarn help "
                          "options' lists them"),
     [OPT_FORMAT] =
-        CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet",
-               "how to print: table, jsonl, json, csv, arrow (an IPC stream) or parquet; else "
-               "table on a terminal and jsonl in a pipe. Of 'table write': what to read"),
+        CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet debezium canal",
+               "how to print: table, jsonl, json, csv, arrow (an IPC stream) or parquet, changes "
+               "also as debezium or canal; else table on a terminal and jsonl in a pipe. Of 'table "
+               "write': what to read"),
     [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
     [OPT_NO_HEADER] = FLAG("no-header", 0, "csv and table without the names of the columns"),
     [OPT_NULL] = VALUE("null", 0, CLI_VALUE_TEXT, "TEXT",
@@ -87,9 +88,9 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_CHANGES] = VALUE("changes", 0, CLI_VALUE_TEXT, "JSON",
                           "a list of changes, made as one; - reads it from standard input"),
     [OPT_KEY] = VALUE("key", 'k', CLI_VALUE_TEXT, "KEY",
-                     "the key of a table option; of table lookup a primary key, COLUMN=VALUE,..., "
-                     "which may be repeated; without it keys are read from standard input, a JSON "
-                     "object a line"),
+                      "the key of a table option; of table lookup a primary key, COLUMN=VALUE,..., "
+                      "which may be repeated; without it keys are read from standard input, a JSON "
+                      "object a line"),
     [OPT_VALUE] = VALUE("value", 'v', CLI_VALUE_TEXT, "VALUE", "its value"),
     [OPT_NAME] = VALUE("name", 'n', CLI_VALUE_TEXT, "COLUMN",
                        "a column; r.x is a field of a ROW, a.element and m.value what is in an "
@@ -178,6 +179,21 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_FOLLOW] = FLAG("follow", 0,
                         "tail: wait for more when all was read (so it is); write: commit every 10 "
                         "s, or as --every and --interval say, until the input or a signal ends it"),
+    [OPT_CDC] = CHOICE("cdc", 0, "FEED", "debezium canal maxwell jsonl",
+                       "the rows are the changes of a database, as this connector writes them, "
+                       "one record a line (docs/cdc.md)"),
+    [OPT_TABLES] = VALUE("tables", 0, CLI_VALUE_TEXT, "REGEX",
+                         "with --cdc: only records of source tables whose name, such as "
+                         "shop.orders, matches as a whole; others are counted"),
+    [OPT_EVOLVE] = FLAG("evolve", 0,
+                        "with --cdc: add columns that the feed has and the table has not, and "
+                        "widen types for values that do not fit"),
+    [OPT_ENCODINGS] = VALUE("encodings", 0, CLI_VALUE_TEXT, "K=V,...",
+                            "with --cdc: how the feed writes values where no schema tells: "
+                            "time=ms|us|ns, decimal=text|base64, bytes=base64|hex|latin1"),
+    [OPT_METADATA] = VALUE("metadata", 0, CLI_VALUE_TEXT, "COLUMN=FIELD,...",
+                           "with --cdc: columns from elsewhere in the record, such as "
+                           "lsn=source.lsn, for sequence.field"),
     [OPT_CHECKPOINTS] = FLAG("checkpoints", 0,
                              "rows for 'table write --state FILE': lines between them tell it how "
                              "to go on; --state names its file, which is only read"),
@@ -226,10 +242,11 @@ bool cli_options_have(const cli_option_list *list, cli_option_id id) {
 #define TAIL_OPTIONS                                                                           \
   TAKES(ROWS, OPT_BRANCH, OPT_ROW_KIND_NAME, OPT_FROM, OPT_CONSUMER, OPT_STATE, OPT_MAX_PLANS, \
         OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS, OPT_CHECKPOINTS)
-#define WRITE_OPTIONS                                                                        \
-  TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,          \
-        OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT, \
-        OPT_ROW_KIND_NAME, OPT_DRY_RUN, OPT_FOLLOW, OPT_STATE, OPT_METRICS)
+#define WRITE_OPTIONS                                                                            \
+  TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,              \
+        OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT,     \
+        OPT_ROW_KIND_NAME, OPT_DRY_RUN, OPT_FOLLOW, OPT_STATE, OPT_METRICS, OPT_CDC, OPT_TABLES, \
+        OPT_EVOLVE, OPT_ENCODINGS, OPT_METADATA)
 
 const cli_noun cli_nouns[] = {
     {"db", "databases of the warehouse"},

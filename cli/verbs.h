@@ -99,6 +99,11 @@ typedef enum cli_option_id {
   OPT_FOLLOW,
   OPT_METRICS,
   OPT_CHECKPOINTS,
+  OPT_CDC,
+  OPT_TABLES,
+  OPT_EVOLVE,
+  OPT_ENCODINGS,
+  OPT_METADATA,
   OPT_FULL,
   OPT_PARTITION,
   OPT_ORDER_BY,
@@ -216,6 +221,7 @@ int cli_run_alter(cli_session *session);
 int cli_run_rename_table(cli_session *session);
 int cli_run_drop_table(cli_session *session);
 int cli_run_write(cli_session *session);
+int cli_run_cdc(cli_session *session);
 int cli_run_delete(cli_session *session);
 int cli_run_update(cli_session *session);
 int cli_run_truncate(cli_session *session);

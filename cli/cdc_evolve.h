@@ -1,0 +1,16 @@
+/* cdc_evolve.h - the types that columns get, or widen to, when a feed's schema has changed. */
+#ifndef CLI_CDC_EVOLVE_H
+#define CLI_CDC_EVOLVE_H
+
+#include "cdc.h"
+
+/* The type of a new column, as SQL: from the feed's schema, else from the source's own type, else
+ * from the value. false: nothing tells it (null). types: cdc_record.types. */
+bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t types,
+                  char *out, size_t size);
+/* The type that a column must widen to for a value that it has refused; false: none, or none that
+ * Paimon changes a column to by itself. Rule: UpdatedDataFieldsProcessFunctionBase. */
+bool cdc_wider_type(const cdc_json *json, uint32_t value, const cdc_hint *hint,
+                    const cli_column *column, char *out, size_t size);
+
+#endif

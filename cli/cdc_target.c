@@ -1,0 +1,742 @@
+/* cdc_target.c - one table that a change feed goes into. */
+#include "cdc_target.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cdc_evolve.h"
+#include "json.h"
+
+/* ------------------------------------------------------------------ opening */
+
+/* An option of the table, or of -o. */
+static void find_option(const cdc_run *run, const cli_json *json, const char *key, char *out,
+                        size_t size) {
+  size_t options = cli_json_find(json, 0, "options");
+  out[0] = '\0';
+  if (options != SIZE_MAX) {
+    cli_json_copy(json, options, key, out, size);
+  }
+  for (size_t i = 0; i < run->session->args->n_table_options; i++) {
+    const tarn_option *o = &run->session->args->table_options[i];
+    if (strcmp(o->key, key) == 0 && o->value != NULL) {
+      (void)snprintf(out, size, "%s", o->value);
+    }
+  }
+}
+
+static cli_column *find_column(cdc_target *t, const char *name) {
+  t->columns->root.next_child = 0;
+  return cli_column_find(&t->columns->root, name, strlen(name));
+}
+
+/* Keys, defaults, engine. */
+static tarn_status look_at_table(cdc_target *t, tarn_error *err) {
+  tarn_string facts;
+  cli_json json;
+  char value[128];
+  cli_text name = {0};
+  size_t keys, fields;
+  tarn_status st = tarn_table_describe(t->table, &facts, err);
+  if (st != TARN_OK) {
+    return st;
+  }
+  if (!cli_json_parse(facts.data, facts.length, &json)) {
+    tarn_string_free(&facts);
+    return cli_no_memory(err);
+  }
+  keys = cli_json_find(&json, 0, "primary_keys");
+  for (size_t i = keys != SIZE_MAX ? cli_json_first(&json, keys) : SIZE_MAX;
+       i != SIZE_MAX && i < json.nodes[keys].after; i = json.nodes[i].after) {
+    cli_column *c;
+    name.len = 0;
+    cli_json_text(&json, i, &name);
+    cli_text_char(&name, '\0');
+    c = name.is_broken ? NULL : find_column(t, name.data);
+    if (c != NULL) {
+      t->is_key[c - t->columns->root.children] = t->has_key = true;
+    }
+  }
+  fields = cli_json_find(&json, 0, "fields");
+  for (size_t i = fields != SIZE_MAX ? cli_json_first(&json, fields) : SIZE_MAX;
+       i != SIZE_MAX && i < json.nodes[fields].after; i = json.nodes[i].after) {
+    size_t given = cli_json_find(&json, i, "default"), at = cli_json_find(&json, i, "name");
+    if (given != SIZE_MAX && json.nodes[given].kind != CLI_JSON_NULL && at != SIZE_MAX) {
+      cli_column *c;
+      name.len = 0;
+      cli_json_text(&json, at, &name);
+      cli_text_char(&name, '\0');
+      c = name.is_broken ? NULL : find_column(t, name.data);
+      if (c != NULL) {
+        c->takes_null = true; /* the table puts its default there */
+      }
+    }
+  }
+  find_option(t->run, &json, "merge-engine", value, sizeof(value));
+  t->needs_values = t->has_key && strcmp(value, "aggregation") == 0;
+  find_option(t->run, &json, "changelog-producer", value, sizeof(value));
+  t->wants_before = t->has_key && (t->needs_values || strcmp(value, "input") == 0);
+  find_option(t->run, &json, "rowkind.field", value, sizeof(value));
+  t->kind_column = value[0] != '\0' ? find_column(t, value) : NULL;
+  cli_json_reset(&json);
+  tarn_string_free(&facts);
+  st = name.is_broken ? cli_no_memory(err) : TARN_OK;
+  cli_text_reset(&name);
+  return st;
+}
+
+static tarn_status open_writer(cdc_target *t, tarn_error *err) {
+  const cli_session *s = t->run->session;
+  tarn_writer_options o = TARN_WRITER_OPTIONS_INIT;
+  const char *spill = getenv("TMPDIR");
+  o.commit_user = s->args->values[OPT_COMMIT_USER];
+  o.row_kind_name = t->run->kind_name;
+  o.spill_folder = spill != NULL && *spill != '\0' ? spill : "/tmp";
+  o.cancel = s->cancel;
+  o.waits_for_compaction = t->run->waits;
+  return tarn_writer_create(t->table, &o, &t->writer, err);
+}
+
+static void close_table(cdc_target *t) {
+  tarn_writer_stats stats = {sizeof(stats), 0, 0, 0, 0};
+  if (t->writer != NULL) {
+    tarn_writer_get_stats(t->writer, &stats);
+    t->files += stats.files;
+    t->bytes += stats.bytes;
+  }
+  tarn_writer_free(t->writer);
+  tarn_committer_free(t->committer);
+  cli_columns_free(t->columns);
+  tarn_table_free(t->table);
+  free(t->is_key);
+  free(t->metas);
+  t->writer = NULL;
+  t->committer = NULL;
+  t->columns = NULL;
+  t->table = NULL;
+  t->is_key = NULL;
+  t->metas = NULL;
+  t->kind_column = NULL;
+  t->has_key = t->wants_before = t->needs_values = false;
+}
+
+static tarn_status open_table(cdc_target *t, tarn_error *err) {
+  cli_session *s = t->run->session;
+  const char *pattern = s->args->arguments[0];
+  struct ArrowSchema schema = {0};
+  tarn_status st;
+  s->args->arguments[0] = t->name; /* --branch and -o are those of the command line */
+  st = cli_session_table(s, NULL, &t->table, err);
+  s->args->arguments[0] = pattern;
+  if (st == TARN_OK) {
+    st = tarn_table_schema(t->table, &schema, err);
+  }
+  if (st == TARN_OK) {
+    st = cli_columns_create(s->env, &schema, 0, t->run->kind_name, &t->columns, err);
+  }
+  if (st == TARN_OK) {
+    t->is_key = calloc((size_t)t->columns->root.n_children + 1, sizeof(*t->is_key));
+    t->metas = calloc(t->run->n_metas + 1, sizeof(*t->metas));
+    st = t->is_key == NULL || t->metas == NULL ? cli_no_memory(err) : look_at_table(t, err);
+  }
+  for (size_t i = 0; i < t->run->n_metas && st == TARN_OK; i++) {
+    t->metas[i] = find_column(t, t->run->metas[i].key);
+    if (t->metas[i] == NULL) {
+      st = cli_usage(err, "--metadata: the table %s has no column '%s'", t->name,
+                     t->run->metas[i].key);
+    }
+  }
+  if (st == TARN_OK) {
+    st = open_writer(t, err);
+  }
+  if (st == TARN_OK) {
+    st = cli_committer(s, t->table, tarn_writer_commit_user(t->writer), &t->committer, err);
+  }
+  t->values.columns = t->columns;
+  return st == TARN_OK ? cli_columns_begin(t->columns, err) : st;
+}
+
+tarn_status cdc_target_open(const cdc_run *run, const char *name, cdc_target **out,
+                            tarn_error *err) {
+  cdc_target *t = *out = calloc(1, sizeof(*t));
+  size_t n = strlen(name) + 1;
+  if (t == NULL) {
+    return cli_no_memory(err);
+  }
+  t->run = run;
+  t->next_id = 1;
+  t->values.style = run->style;
+  t->name = malloc(n);
+  if (t->name == NULL) {
+    return cli_no_memory(err);
+  }
+  memcpy(t->name, name, n);
+  return open_table(t, err);
+}
+
+void cdc_target_free(cdc_target *t) {
+  if (t == NULL) {
+    return;
+  }
+  close_table(t);
+  cdc_values_reset(&t->values);
+  cli_text_reset(&t->raw);
+  free(t->lines);
+  free(t->raw_at);
+  free(t->name);
+  free(t);
+}
+
+/* ------------------------------------------------------------------ images */
+
+/* What is being added: a record into a table. */
+typedef struct image_job {
+  cdc_target *t;
+  const cdc_reader *reader;
+  const cdc_json *json;
+  const cdc_record *record;
+  cli_text *changes;
+  cli_row_fault *fault;
+  bool needs_change; /* a change of the schema would help */
+  int32_t n_met;     /* columns of the row that have their value */
+} image_job;
+
+static bool fault_at(image_job *j, uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool fault_at(image_job *j, uint32_t at, const char *format, ...) {
+  char path[200], message[480];
+  va_list args;
+  cdc_json_path(j->json, at, path, sizeof(path));
+  va_start(args, format);
+  (void)vsnprintf(message, sizeof(message), format, args);
+  va_end(args);
+  j->fault->at =
+      cdc_place(j->reader, j->json->nodes[at].begin - (j->json->nodes[at].kind == CDC_STRING));
+  (void)snprintf(j->fault->message, sizeof(j->fault->message), "%s%s%s%s",
+                 path[0] != '\0' ? "field " : "", path, path[0] != '\0' ? ": " : "", message);
+  return false;
+}
+
+/* A value that its column has refused; columns->expected tells why. */
+static bool refused(image_job *j, const cli_column *c, uint32_t at) {
+  cli_row_fault inner = {0, ""};
+  char path[200];
+  const cdc_node *node = &j->json->nodes[at];
+  size_t begin = node->begin - (node->kind == CDC_STRING);
+  (void)cli_row_refuse(j->t->columns, c, j->json->text,
+                       j->json->nodes[0].begin + j->json->nodes[0].n, begin, &inner);
+  cdc_json_path(j->json, at, path, sizeof(path));
+  j->fault->at = cdc_place(j->reader, begin);
+  (void)snprintf(j->fault->message, sizeof(j->fault->message), "field %s: %.490s", path,
+                 inner.message);
+  return false;
+}
+
+/* A change of the schema, as JSON: {"verb":"column","type":"TYPE"}. */
+static void add_schema_change(image_job *j, const char *verb, const char *column, size_t n,
+                              const char *type) {
+  cli_text *out = j->changes;
+  cli_text_char(out, out->len == 0 ? '[' : ',');
+  cli_text_printf(out, "{\"%s\":[", verb);
+  cli_text_json(out, column, n);
+  cli_text_puts(out, "],\"type\":");
+  cli_text_json(out, type, strlen(type));
+  cli_text_char(out, '}');
+  j->needs_change = true;
+}
+
+static bool is_in_changes(const image_job *j, const char *column, size_t n) {
+  cli_text quoted = {0};
+  bool is_in = false;
+  cli_text_char(&quoted, '[');
+  cli_text_json(&quoted, column, n);
+  cli_text_char(&quoted, ']');
+  for (size_t i = 0; !quoted.is_broken && i + quoted.len <= j->changes->len && !is_in; i++) {
+    is_in = memcmp(j->changes->data + i, quoted.data, quoted.len) == 0;
+  }
+  cli_text_reset(&quoted);
+  return is_in;
+}
+
+/* A member that is no column: a new one, if that is wanted; a null tells nothing. */
+static bool unknown_member(image_job *j, uint32_t at, const char *name, size_t n,
+                           const cdc_hint *hint) {
+  char type[80];
+  char message[400];
+  if (j->t->run->evolves) {
+    if (!cdc_new_type(j->json, at, hint, j->record->types, type, sizeof(type))) {
+      return true;
+    }
+    if (!is_in_changes(j, name, n)) {
+      add_schema_change(j, "add", name, n, type);
+    }
+    return true;
+  }
+  cli_row_unknown(j->t->columns, &j->t->columns->root, name, n, message, sizeof(message));
+  return fault_at(j, at, "%s (--evolve adds columns)", message);
+}
+
+static bool value_refused(image_job *j, cli_column *c, const cdc_hint *hint) {
+  char type[80];
+  uint32_t bad = j->t->values.bad;
+  if (j->t->columns->is_out_of_memory) {
+    return refused(j, c, bad);
+  }
+  if (j->t->run->evolves && c->parent == &j->t->columns->root &&
+      cdc_wider_type(j->json, bad, hint, c, type, sizeof(type)) &&
+      (strlen(type) > c->n_type || memcmp(type, c->type, strlen(type)) != 0)) {
+    if (!is_in_changes(j, c->name, c->n_name)) {
+      add_schema_change(j, "retype", c->name, c->n_name, type);
+    }
+    return true;
+  }
+  return refused(j, c, bad);
+}
+
+/* Postgres: a value that was too long to be logged, and did not change. */
+static bool is_unavailable(const cdc_json *json, const cdc_node *node) {
+  static const char *const words[] = {"__debezium_unavailable_value",
+                                      "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="};
+  const char *text = json->text + node->begin;
+  return (node->n == 28 && memcmp(text, words[0], 28) == 0) ||
+         (node->n == 40 && memcmp(text, words[1], 40) == 0);
+}
+
+static uint32_t find_member(const cdc_json *json, uint32_t image, const cli_column *c) {
+  if (image == CDC_NONE) {
+    return CDC_NONE;
+  }
+  for (uint32_t i = image + 1; i < json->nodes[image].after; i = json->nodes[i].after) {
+    const cdc_node *node = &json->nodes[i];
+    if (node->n_key == c->n_name && memcmp(json->text + node->key, c->name, c->n_name) == 0) {
+      return i;
+    }
+  }
+  return CDC_NONE;
+}
+
+/* The column of a member; most often the one behind the last. */
+static cli_column *column_of(cli_column *root, const char *name, size_t n) {
+  if (root->next_child < root->n_children) {
+    cli_column *c = &root->children[root->next_child];
+    if (c->n_name == n && memcmp(c->name, name, n) == 0) {
+      root->next_child++;
+      return c;
+    }
+  }
+  return cli_column_find(root, name, n);
+}
+
+static bool add_member(image_job *j, uint32_t at, bool may_fill, size_t *next_hint) {
+  cli_columns *columns = j->t->columns;
+  const cdc_node *node = &j->json->nodes[at];
+  const cdc_hint *hint = NULL;
+  const char *name = j->json->text + node->key;
+  size_t n = node->n_key;
+  cli_column *c;
+  if (node->key_has_escapes) {
+    cdc_json_key(j->json, at, &j->t->values.scratch, &name, &n);
+  }
+  c = column_of(&columns->root, name, n);
+  if (j->record->schema != NULL) {
+    hint = cdc_schema_find(j->record->schema, name, n, next_hint);
+  }
+  if (c == NULL) {
+    return unknown_member(j, at, name, n, hint);
+  }
+  if (cli_column_is_met(&columns->root, c)) {
+    return fault_at(j, at, "the column '%s' comes twice in one row", c->name);
+  }
+  if (node->kind == CDC_STRING && (node->n == 28 || node->n == 40) &&
+      is_unavailable(j->json, node)) {
+    return true; /* as if it were not there */
+  }
+  if (node->kind == CDC_NULL && may_fill && !c->takes_null &&
+      !j->t->is_key[c - columns->root.children]) {
+    j->n_met++;
+    return cdc_add_nothing(columns, c) || refused(j, c, at);
+  }
+  j->n_met++;
+  return cdc_add_value(&j->t->values, c, at, hint) || value_refused(j, c, hint);
+}
+
+/* The value that --metadata names: its way through the record. */
+static uint32_t find_meta(const image_job *j, const char *path) {
+  uint32_t at = j->record->meta;
+  while (at != CDC_NONE && *path != '\0') {
+    size_t n = strcspn(path, ".");
+    char name[128];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(n < 127 ? n : 127), path);
+    at = cdc_json_find(j->json, at, name);
+    path += n + (path[n] == '.');
+  }
+  return at;
+}
+
+/* The columns that the image has not. */
+static bool add_missing(image_job *j, const char *kind, uint32_t image, uint32_t fallback,
+                        bool may_fill) {
+  cli_columns *columns = j->t->columns;
+  for (size_t i = 0; i < j->t->run->n_metas; i++) {
+    cli_column *c = j->t->metas[i];
+    uint32_t at = find_meta(j, j->t->run->metas[i].value);
+    if (at != CDC_NONE && !cli_column_is_met(&columns->root, c) &&
+        !cdc_add_value(&j->t->values, c, at, NULL)) {
+      return refused(j, c, j->t->values.bad);
+    }
+  }
+  for (int32_t i = 0; i < columns->root.n_children; i++) {
+    cli_column *c = &columns->root.children[i];
+    uint32_t at;
+    if (cli_column_is_met(&columns->root, c)) {
+      continue;
+    }
+    if (c == j->t->kind_column) {
+      if (!cli_add_text(columns, c, kind, 2)) {
+        return refused(j, c, image);
+      }
+      continue;
+    }
+    at = find_member(j->json, fallback, c);
+    if (at != CDC_NONE && !is_unavailable(j->json, &j->json->nodes[at])) {
+      size_t next = 0;
+      const cdc_hint *hint = cdc_schema_find(j->record->schema, c->name, c->n_name, &next);
+      if (!cdc_add_value(&j->t->values, c, at, hint) && !value_refused(j, c, hint)) {
+        return false;
+      }
+      continue;
+    }
+    at = find_member(j->json, image, c);
+    if (at != CDC_NONE && !may_fill && is_unavailable(j->json, &j->json->nodes[at])) {
+      return fault_at(j, at,
+                      "the value did not change and is not in the record; the row before would "
+                      "have it (REPLICA IDENTITY FULL)");
+    }
+    if (may_fill && !c->takes_null && !j->t->is_key[i] && !cdc_add_nothing(columns, c)) {
+      return refused(j, c, image);
+    }
+  }
+  return true;
+}
+
+/* One row. fallback: the image that has what this one lacks; may_fill: NOT NULL columns without a
+ * value get one of no meaning. */
+static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t fallback,
+                      bool may_fill) {
+  cli_columns *columns = j->t->columns;
+  cli_column *bad = &columns->root;
+  const char *kind_name = !j->t->run->format->names_tables ? j->t->run->kind_name
+                                                           : NULL; /* JSON lines have it inside */
+  size_t next_hint = 0;
+  j->n_met = 0;
+  columns->root.next_child = 0;
+  for (uint32_t i = image + 1; i < j->json->nodes[image].after; i = j->json->nodes[i].after) {
+    const cdc_node *node = &j->json->nodes[i];
+    if (kind_name != NULL && node->n_key == strlen(kind_name) &&
+        memcmp(j->json->text + node->key, kind_name, node->n_key) == 0) {
+      continue;
+    }
+    if (!add_member(j, i, may_fill, &next_hint)) {
+      return false;
+    }
+  }
+  if (j->needs_change) { /* the row is taken back anyway */
+    return true;
+  }
+  if (j->n_met != columns->root.n_children && !add_missing(j, kind, image, fallback, may_fill)) {
+    return false;
+  }
+  if (j->needs_change) {
+    return true;
+  }
+  if (!cli_add_kind(columns, kind, 2)) {
+    return fault_at(j, image, "expected %s", columns->expected);
+  }
+  if (!cli_add_row_end(columns, &columns->root, &bad)) {
+    cli_row_fault inner = {0, ""};
+    if (bad == &columns->root) {
+      return refused(j, bad, image);
+    }
+    (void)cli_row_misses(bad, 0, &inner);
+    inner.message[400] = '\0';
+    return fault_at(j, image, "%s", inner.message);
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------ changes */
+
+static bool is_same_value(const cdc_json *json, uint32_t a, uint32_t b) {
+  const cdc_node *x = &json->nodes[a], *y = &json->nodes[b];
+  return x->kind == y->kind && x->n == y->n &&
+         memcmp(json->text + x->begin, json->text + y->begin, x->n) == 0;
+}
+
+/* Has a column of the key another value than before? */
+static bool key_changes(const image_job *j, const cdc_change *change) {
+  const cli_column *root = &j->t->columns->root;
+  for (int32_t i = 0; i < root->n_children; i++) {
+    uint32_t before, after;
+    if (!j->t->is_key[i]) {
+      continue;
+    }
+    before = find_member(j->json, change->before, &root->children[i]);
+    after = before != CDC_NONE ? find_member(j->json, change->after, &root->children[i]) : CDC_NONE;
+    if (after != CDC_NONE && !is_same_value(j->json, before, after)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Does the image have more than the key? A connector that logs keys only leaves the others away, or
+ * makes them null. */
+static bool is_whole(const image_job *j, uint32_t image) {
+  const cli_column *root = &j->t->columns->root;
+  bool has_others = false, has_values = false;
+  if (image == CDC_NONE) {
+    return false;
+  }
+  for (int32_t i = 0; i < root->n_children; i++) {
+    if (!j->t->is_key[i]) {
+      uint32_t at = find_member(j->json, image, &root->children[i]);
+      has_others = true;
+      has_values |= at != CDC_NONE && !cdc_json_is(j->json, at, CDC_NULL);
+      if (at == CDC_NONE && !root->children[i].takes_null) {
+        return false;
+      }
+    }
+  }
+  return !has_others || has_values;
+}
+
+static bool add_update(image_job *j, const cdc_change *change) {
+  cdc_target *t = j->t;
+  uint32_t rest = change->before_is_patch ? change->after : CDC_NONE;
+  uint32_t fallback = change->before_is_patch ? CDC_NONE : change->before;
+  bool whole;
+  if (t->has_key && change->before != CDC_NONE && key_changes(j, change)) {
+    return add_image(j, "-D", change->before, rest, !t->needs_values) &&
+           add_image(j, "+I", change->after, fallback, false);
+  }
+  if (!t->wants_before) {
+    return add_image(j, "+U", change->after, fallback, false);
+  }
+  whole = change->before != CDC_NONE && (change->before_is_patch || is_whole(j, change->before));
+  if (!whole && t->needs_values) {
+    return fault_at(j, change->after,
+                    "the table aggregates, so an update needs the whole row before (as with "
+                    "REPLICA IDENTITY FULL)");
+  }
+  t->without_before += !whole;
+  return (!whole || add_image(j, "-U", change->before, rest, false)) &&
+         add_image(j, "+U", change->after, fallback, false);
+}
+
+static bool add_change(image_job *j, const cdc_change *change) {
+  cdc_target *t = j->t;
+  if (change->kind != NULL) { /* as the feed says */
+    return add_image(j, change->kind, change->before != CDC_NONE ? change->before : change->after,
+                     CDC_NONE, change->kind[1] == 'D' && !t->needs_values);
+  }
+  if (change->op == CDC_INSERT) {
+    return add_image(j, "+I", change->after, CDC_NONE, false);
+  }
+  if (change->op == CDC_UPDATE) {
+    return add_update(j, change);
+  }
+  if (!t->has_key) {
+    return fault_at(j, change->before,
+                    "a delete, and the table has no primary key to find the row by");
+  }
+  if (t->needs_values && !is_whole(j, change->before)) {
+    return fault_at(j, change->before,
+                    "the table aggregates, so a delete needs the whole row before (as with REPLICA "
+                    "IDENTITY FULL)");
+  }
+  return add_image(j, "-D", change->before, CDC_NONE, !t->needs_values);
+}
+
+cdc_outcome cdc_target_add(cdc_target *t, const cdc_reader *reader, const cdc_record *record,
+                           cli_text *changes, cli_row_fault *fault) {
+  int64_t before = cli_columns_rows(t->columns), without = t->without_before;
+  image_job j = {t, reader, &reader->json, record, changes, fault, false, 0};
+  cdc_outcome outcome = CDC_TAKEN;
+  t->values.json = &reader->json;
+  changes->len = 0;
+  for (size_t i = 0; i < record->n_changes && outcome == CDC_TAKEN; i++) {
+    if (!add_change(&j, &record->changes[i])) {
+      outcome = CDC_FAULT;
+    } else if (j.needs_change) {
+      outcome = CDC_EVOLVE;
+    }
+  }
+  if (outcome != CDC_TAKEN) {
+    cli_columns_cut(t->columns, before);
+    t->without_before = without;
+  }
+  if (outcome == CDC_EVOLVE) {
+    cli_text_puts(changes, "]");
+    cli_text_char(changes, '\0');
+  }
+  return t->columns->is_out_of_memory || changes->is_broken || t->values.scratch.is_broken ||
+                 t->values.bytes.is_broken
+             ? CDC_NO_MEMORY
+             : outcome;
+}
+
+/* ------------------------------------------------------------------ batches */
+
+tarn_status cdc_target_note(cdc_target *t, int64_t line, const char *text, size_t n,
+                            tarn_error *err) {
+  int64_t rows = cli_columns_rows(t->columns);
+  bool keeps = cli_refused_keeps(&t->run->refused);
+  if ((size_t)rows > t->capacity) {
+    size_t capacity = (size_t)rows < CDC_BATCH_ROWS ? CDC_BATCH_ROWS : (size_t)rows * 2;
+    int64_t *lines = realloc(t->lines, capacity * sizeof(*lines));
+    size_t *raw_at;
+    t->lines = lines != NULL ? lines : t->lines;
+    raw_at = lines != NULL ? realloc(t->raw_at, (capacity + 1) * sizeof(*raw_at)) : NULL;
+    t->raw_at = raw_at != NULL ? raw_at : t->raw_at;
+    if (lines == NULL || raw_at == NULL) {
+      return cli_no_memory(err);
+    }
+    t->capacity = capacity;
+  }
+  for (; t->n_noted < rows; t->n_noted++) {
+    t->lines[t->n_noted] = line;
+    t->raw_at[t->n_noted] = t->raw.len;
+  }
+  t->n_bytes += n;
+  if (keeps) {
+    cli_text_add(&t->raw, text, n);
+    cli_text_char(&t->raw, '\0');
+  }
+  return t->raw.is_broken ? cli_no_memory(err) : TARN_OK;
+}
+
+/* The table refused some row of a batch: find it, by giving the rows one by one. */
+static tarn_status write_one_by_one(cdc_target *t, const struct ArrowSchema *schema,
+                                    const struct ArrowArray *array, tarn_error *err) {
+  struct ArrowArray one = *array;
+  cli_refused *refusals = (cli_refused *)(uintptr_t)&t->run->refused;
+  tarn_status st = TARN_OK;
+  for (int64_t i = 0; i < array->length && st == TARN_OK; i++) {
+    one.offset = array->offset + i;
+    one.length = 1;
+    one.null_count = -1;
+    st = tarn_writer_write(t->writer, schema, &one, err);
+    if (st == TARN_OK) {
+      t->since_commit++;
+      t->rows++;
+    } else {
+      char message[sizeof(err->message)];
+      const char *raw = cli_refused_keeps(refusals) ? t->raw.data + t->raw_at[i] : NULL;
+      const char *why = err->message;
+      if (strncmp(why, "row 0", 5) == 0) { /* it was given alone */
+        why += 5;
+        why += strspn(why, ":, ");
+      }
+      (void)snprintf(message, sizeof(message), "%.300s, line %lld: %.600s", t->run->source_name,
+                     (long long)t->lines[i], why);
+      memcpy(err->message, message, sizeof(message));
+      st = cli_refused_add(refusals, raw, raw != NULL ? strlen(raw) : 0, err);
+    }
+  }
+  return st;
+}
+
+tarn_status cdc_target_flush(cdc_target *t, tarn_error *err) {
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  tarn_error first;
+  tarn_status st;
+  if (cli_columns_rows(t->columns) == 0) {
+    return TARN_OK;
+  }
+  st = cli_columns_finish(t->columns, &schema, &array, err);
+  if (st == TARN_OK) {
+    st = tarn_writer_write(t->writer, &schema, &array, err);
+    if (st == TARN_OK) {
+      t->since_commit += array.length;
+      t->rows += array.length;
+    } else if (st == TARN_E_INVALID) {
+      first = *err;
+      st = write_one_by_one(t, &schema, &array, err);
+      if (st == TARN_E_STATE || (st == TARN_OK && !t->run->refused.goes_on)) {
+        *err = first;
+        st = first.status;
+      }
+    }
+  }
+  t->n_noted = 0;
+  t->n_bytes = 0;
+  t->raw.len = 0;
+  return st == TARN_OK ? cli_columns_begin(t->columns, err) : st;
+}
+
+/* ------------------------------------------------------------------ commits */
+
+tarn_status cdc_target_prepare(cdc_target *t, tarn_messages **out, tarn_error *err) {
+  *out = NULL;
+  return t->since_commit > 0 ? tarn_writer_prepare(t->writer, t->next_id++, out, err) : TARN_OK;
+}
+
+tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error *err) {
+  tarn_commit_result result = {sizeof(result), 0, 0, 0, 0};
+  cli_session *s = t->run->session;
+  int64_t latest;
+  tarn_status st;
+  if (cli_args_has(s->args, OPT_DRY_RUN)) {
+    t->since_commit = 0;
+    return tarn_committer_abort(t->committer, messages, err);
+  }
+  latest = cli_latest_snapshot(t->table);
+  st = tarn_committer_commit(t->committer, t->next_id - 1, messages, NULL, &result, err);
+  if (st != TARN_OK) {
+    cli_clean_up(s, t->table, st, latest, t->committer, messages);
+    return st;
+  }
+  t->commits += result.last_snapshot_id > 0;
+  t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
+  t->since_commit = 0;
+  return result.compaction_dropped ? tarn_writer_refresh(t->writer, err) : TARN_OK;
+}
+
+tarn_status cdc_target_truncate(cdc_target *t, tarn_error *err) {
+  tarn_commit_result result = {sizeof(result), 0, 0, 0, 0};
+  tarn_status st;
+  if (cli_args_has(t->run->session->args, OPT_DRY_RUN)) {
+    return TARN_OK;
+  }
+  st = tarn_committer_truncate(t->committer, &result, err);
+  t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
+  return st == TARN_OK ? tarn_writer_refresh(t->writer, err) : st;
+}
+
+tarn_status cdc_target_alter(cdc_target *t, const char *changes, tarn_error *err) {
+  cli_session *s = t->run->session;
+  const char *branch = s->args->values[OPT_BRANCH];
+  tarn_catalog *catalog;
+  cli_text name = {0};
+  tarn_status st = TARN_OK;
+  if (strchr(t->name, '/') != NULL) {
+    return cli_usage(err, "--evolve needs a table of a warehouse, DB.TABLE rather than a folder");
+  }
+  cli_text_puts(&name, t->name);
+  if (branch != NULL) {
+    cli_text_printf(&name, "$branch_%s", branch);
+  }
+  cli_text_char(&name, '\0');
+  st = name.is_broken ? cli_no_memory(err) : cli_session_catalog(s, &catalog, err);
+  if (st == TARN_OK) {
+    st = tarn_table_alter(catalog, name.data, changes, NULL, err);
+  }
+  cli_text_reset(&name);
+  if (st == TARN_OK || st == TARN_E_CONFLICT || st == TARN_E_EXISTS) { /* another was first */
+    close_table(t);
+    st = open_table(t, err);
+  }
+  return st;
+}
