@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "changes.h"
 #include "grid.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "tarn/parquet.h"
@@ -29,6 +30,8 @@ struct cli_rows {
   struct ArrowIpcWriter ipc;
   struct ArrowArrayView view;
   tarn_parquet_writer *parquet;
+  cli_changes *changes;
+  int64_t made_ms;
 };
 
 static tarn_status fail(tarn_error *err, tarn_status status, const char *message,
@@ -323,6 +326,30 @@ static tarn_status parquet_end(cli_rows *rows, tarn_error *err) {
   return parquet_check(rows, tarn_parquet_writer_finish(rows->parquet, err), err);
 }
 
+/* ------------------------------------------------------------------ debezium and canal */
+
+static tarn_status changes_begin(cli_rows *rows, tarn_error *err) {
+  return cli_changes_create(
+      rows->cells,
+      rows->style.format == CLI_FORMAT_CANAL ? CLI_CHANGES_CANAL : CLI_CHANGES_DEBEZIUM,
+      rows->style.facts, rows->style.n_facts, &rows->changes, err);
+}
+
+static tarn_status changes_add(cli_rows *rows, const struct ArrowArray *batch, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  cli_changes_begin(rows->changes, rows->made_ms);
+  for (int64_t i = 0; i < batch->length && st == TARN_OK; i++) {
+    cli_changes_add(rows->changes, batch->offset + i, rows->text);
+    st = end_row(rows, err);
+  }
+  return st;
+}
+
+static tarn_status changes_end(cli_rows *rows, tarn_error *err) {
+  cli_changes_end(rows->changes, rows->text);
+  return end_row(rows, err);
+}
+
 /* ------------------------------------------------------------------ the formats */
 
 static const row_format formats[] = {
@@ -332,6 +359,8 @@ static const row_format formats[] = {
     [CLI_FORMAT_CSV] = {csv_begin, csv_add, nothing},
     [CLI_FORMAT_ARROW] = {arrow_begin, arrow_add, arrow_end},
     [CLI_FORMAT_PARQUET] = {parquet_begin, parquet_add, parquet_end},
+    [CLI_FORMAT_DEBEZIUM] = {changes_begin, changes_add, changes_end},
+    [CLI_FORMAT_CANAL] = {changes_begin, changes_add, changes_end},
 };
 
 tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_row_style *style,
@@ -347,6 +376,7 @@ tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_
   rows->style = *style;
   rows->output = output;
   rows->text = &output->pending;
+  rows->made_ms = -1;
   st = cli_cells_create(env, schema, style->has_kind, &rows->cells, err);
   if (st == TARN_OK) {
     st = rows->format->begin(rows, err);
@@ -376,12 +406,25 @@ tarn_status cli_rows_end(cli_rows *rows, tarn_error *err) {
                                                          : cli_output_status(rows->output, err);
 }
 
+void cli_rows_tell_time(cli_rows *rows, int64_t made_ms) {
+  rows->made_ms = made_ms;
+}
+
+bool cli_rows_wait(const cli_rows *rows) {
+  return rows->changes != NULL && cli_changes_waits(rows->changes);
+}
+
+int64_t cli_rows_count(const cli_rows *rows) {
+  return rows->changes != NULL ? cli_changes_count(rows->changes) : rows->n_rows;
+}
+
 void cli_rows_free(cli_rows *rows) {
   if (rows != NULL) {
     if (rows->ipc.private_data != NULL) {
       ArrowIpcWriterReset(&rows->ipc);
     }
     tarn_parquet_writer_free(rows->parquet);
+    cli_changes_free(rows->changes);
     ArrowArrayViewReset(&rows->view);
     cli_grid_reset(&rows->grid);
     cli_text_reset(&rows->scratch);

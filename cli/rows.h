@@ -17,7 +17,9 @@ typedef enum cli_format {
   CLI_FORMAT_JSON,
   CLI_FORMAT_CSV,
   CLI_FORMAT_ARROW,
-  CLI_FORMAT_PARQUET
+  CLI_FORMAT_PARQUET,
+  CLI_FORMAT_DEBEZIUM, /* of a stream alone: the row kind, the snapshot, columns */
+  CLI_FORMAT_CANAL
 } cli_format;
 
 typedef struct cli_row_style {
@@ -29,6 +31,8 @@ typedef struct cli_row_style {
   size_t max_width;           /* of a line of a table; 0: any */
   const tarn_option *options; /* of the table; parquet obeys those that tell how to write files */
   size_t n_options;
+  const char *facts; /* debezium, canal: what tarn_table_describe() tells; borrowed to begin */
+  size_t n_facts;
 } cli_row_style;
 
 typedef struct cli_rows cli_rows;
@@ -39,6 +43,15 @@ tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_
 tarn_status cli_rows_add(cli_rows *rows, const struct ArrowArray *batch, tarn_error *err);
 tarn_status cli_rows_end(cli_rows *rows, tarn_error *err);
 void cli_rows_free(cli_rows *rows);
+
+/* For debezium and canal: when the rows that come were made, in ms since 1970; negative: not known.
+ */
+void cli_rows_tell_time(cli_rows *rows, int64_t made_ms);
+/* Does a row wait for the one behind it, to be printed with it? cli_rows_end() prints it, and may
+ * be called again and again. */
+bool cli_rows_wait(const cli_rows *rows);
+/* Rows printed, or records of a feed. */
+int64_t cli_rows_count(const cli_rows *rows);
 
 /* The output's state as a status. */
 tarn_status cli_output_status(const cli_output *output, tarn_error *err);

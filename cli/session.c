@@ -49,7 +49,8 @@ static bool parse_memory(const char *text, size_t *out) {
 }
 
 static tarn_status find_format(cli_session *s, tarn_error *err) {
-  static const char *const names[] = {"table", "jsonl", "json", "csv", "arrow", "parquet"};
+  static const char *const names[] = {"table", "jsonl",   "json",     "csv",
+                                      "arrow", "parquet", "debezium", "canal"};
   const char *name = s->args->values[OPT_FORMAT];
   s->format = s->output.is_terminal ? CLI_FORMAT_TABLE : CLI_FORMAT_JSONL;
   if (s->args->verb != NULL && cli_verb_reads_rows(s->args->verb)) {
@@ -60,7 +61,11 @@ static tarn_status find_format(cli_session *s, tarn_error *err) {
       s->format = (cli_format)i;
     }
   }
-  return s->format >= CLI_FORMAT_ARROW && s->output.is_terminal
+  if (s->format >= CLI_FORMAT_DEBEZIUM && (s->args->verb == NULL || s->args->verb->verb == NULL ||
+                                           strcmp(s->args->verb->verb, "tail") != 0)) {
+    return cli_usage(err, "--format %s: only 'table tail' prints changes", name);
+  }
+  return (s->format == CLI_FORMAT_ARROW || s->format == CLI_FORMAT_PARQUET) && s->output.is_terminal
              ? cli_usage(err,
                          "--format %s writes bytes that are no text: send it to a file or a "
                          "pipe rather than to a terminal",

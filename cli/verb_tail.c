@@ -7,6 +7,8 @@
  *       counts what arrived can leave those out.
  *   T2  An interrupt ends at a checkpoint: the batch at hand is printed whole.
  *   T3  An error in the middle is told after what was read has been printed and kept.
+ *   T4  No checkpoint lies between a -U that waits for its +U and that +U (debezium, canal): an
+ *       interrupt there leaves the checkpoint before, and what came since comes again.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -33,8 +35,8 @@ typedef struct tail {
   bool moves_consumer; /* --consumer; with -o consumer-id its place is only read */
   bool until_idle;
   bool has_news;                /* the last wait ended with some */
+  int64_t printed_before;       /* since the state began, by runs before */
   int64_t printed;              /* since the state began */
-  int64_t printed_now;          /* by this run */
   int64_t checkpoint;           /* number of the last one */
   bool kept_rest;               /* that was when all was read */
   int64_t kept_rows, kept_next; /* what it holds */
@@ -170,6 +172,7 @@ static tarn_status restore(tail *t, tarn_error *err) {
   if (st == TARN_OK && found) {
     st = tarn_stream_restore(t->stream, bytes.data, bytes.len, &t->printed, err);
     t->has_state = st == TARN_OK;
+    t->printed_before = t->printed;
     if (st != TARN_OK) {
       char message[sizeof(err->message)];
       (void)snprintf(message, sizeof(message), "%.700s: %.280s", t->state_path, err->message);
@@ -323,16 +326,17 @@ static void note_lags(tail *t, const tarn_stream_batch *batch) {
 static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_stream_batch *batch,
                                tarn_error *err) {
   int64_t now;
-  tarn_status st = cli_rows_add(t->rows, array, err);
-  t->printed += array->length;
-  t->printed_now += array->length;
+  tarn_status st;
+  cli_rows_tell_time(t->rows, batch->created_ms);
+  st = cli_rows_add(t->rows, array, err);
+  t->printed = t->printed_before + cli_rows_count(t->rows);
   note_lags(t, batch);
   array->release(array);
   if (st != TARN_OK) {
     return st;
   }
   now = now_ms(CLOCK_MONOTONIC);
-  if (now - t->checked_ms >= CHECKPOINT_MS) {
+  if (now - t->checked_ms >= CHECKPOINT_MS && !cli_rows_wait(t->rows)) {
     return checkpoint(t, false, false, err);
   }
   return now - t->flushed_ms >= FLUSH_MS ? flush(t, err) : TARN_OK;
@@ -342,8 +346,10 @@ static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_str
 static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   int32_t has_news;
   tarn_status st = TARN_OK;
-  if (t->session->format == CLI_FORMAT_TABLE) {
-    st = cli_rows_end(t->rows, err); /* a table waits for widths: it shows what it has */
+  if (t->session->format == CLI_FORMAT_TABLE || cli_rows_wait(t->rows)) {
+    /* a table waits for widths: it shows what it has; a -U has waited in vain */
+    st = cli_rows_end(t->rows, err);
+    t->printed = t->printed_before + cli_rows_count(t->rows);
   }
   st = st == TARN_OK ? checkpoint(t, true, false, err) : st;
   *ends = t->until_idle;
@@ -420,8 +426,14 @@ static tarn_status begin_rows(tail *t, tarn_error *err) {
       .has_colors = s->has_colors,
       .max_width = s->max_width,
   };
-  tarn_status st = tarn_stream_schema(t->stream, &schema, err);
-  return st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &t->rows, err) : st;
+  tarn_string facts = {0};
+  tarn_status st = tarn_table_describe(t->scan.table, &facts, err);
+  style.facts = facts.data;
+  style.n_facts = facts.length;
+  st = st == TARN_OK ? tarn_stream_schema(t->stream, &schema, err) : st;
+  st = st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &t->rows, err) : st;
+  tarn_string_free(&facts);
+  return st;
 }
 
 /* The end, good or bad: what was read is printed and kept, then told. */
@@ -430,8 +442,10 @@ static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
   tarn_error err;
   int64_t next;
   bool is_output = s->output.state != CLI_OUTPUT_FINE;
-  tarn_status last = is_output ? TARN_OK : cli_rows_end(t->rows, &err);
-  if (last == TARN_OK && !is_output) {
+  bool waits = (st != TARN_OK || is_interrupted) && cli_rows_wait(t->rows);
+  tarn_status last = is_output ? TARN_OK : waits ? flush(t, &err) : cli_rows_end(t->rows, &err);
+  t->printed = t->printed_before + cli_rows_count(t->rows);
+  if (last == TARN_OK && !is_output && !waits) {
     last = checkpoint(t, st == TARN_OK && !is_interrupted, false, &err);
   }
   if (st != TARN_OK) {
