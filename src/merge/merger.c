@@ -599,6 +599,7 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, bool
     wins = run == last_run ? wins + 1 : 0;
     last_run = run;
     if (TN_UNLIKELY(wins >= GALLOP_AFTER) && r->at < r->n_rows) {
+      int64_t at = r->at;
       m->n_rows = n_rows;
       m->n_groups = n_groups;
       if (has_changes && r->source->rows.is_looked_up) {
@@ -606,7 +607,8 @@ static TN_ALWAYS_INLINE tarn_status build_plan(tn_merger *m, bool is_exact, bool
       } else {
         TN_TRY(add_stretch(m, run, is_exact, err));
       }
-      open_prefix = r->at > 0 ? r->prefixes[r->at - 1] : open_prefix;
+      /* Without a stretch the row before is no row of the group: it may be a dead one. */
+      open_prefix = r->at > at ? r->prefixes[r->at - 1] : open_prefix;
       rows = m->rows;
       n_rows = m->n_rows;
       n_groups = m->n_groups;

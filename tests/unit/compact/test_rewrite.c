@@ -783,6 +783,32 @@ static void rewrite__survives_failed_allocations(void **state) {
   tn_test_temp_dir_remove(folder);
 }
 
+/* A dead row between two of other keys, behind so many rows of one run that those are taken without
+ * comparing: the key of the dead one is not that of the row before it. */
+static void rewrite__steps_over_dead_rows(void **state) {
+  for (int dead = 2; dead < 60; dead++) {
+    rewrite_maker m;
+    char deep[1200] = "0L5 ", shallow[40], vector[16];
+    int64_t n = 0;
+    (void)state;
+    rm_open(&m, KV, "k", "bucket=1");
+    for (int k = 0; k < 60; k++) {
+      sprintf(deep + strlen(deep), "%s1|+|%d|a", k > 0 ? ";" : "", k);
+    }
+    sprintf(vector, " ~%d", dead);
+    strcat(deep, vector);
+    sprintf(shallow, "0L4 2|+|%d|b", dead);
+    rm_file(&m, shallow);
+    rm_file(&m, deep);
+    OK(rm_try(&m, err));
+    for (int i = 0; i < m.result.n_files; i++) {
+      n += m.result.files[i].row_count;
+    }
+    assert_int_equal(n, 60);
+    rm_close(&m);
+  }
+}
+
 /* Each step of writing and reading fails in turn: no file stays. */
 static void rewrite__leaves_no_file_when_the_disk_fails(void **state) {
   static const rewrite_case c = {
@@ -894,6 +920,7 @@ int main(void) {
       cmocka_unit_test(rewrite__tells_of_lost_files),
       cmocka_unit_test(rewrite__leaves_no_file_when_it_fails),
       cmocka_unit_test(rewrite__leaves_no_file_when_the_disk_fails),
+      cmocka_unit_test(rewrite__steps_over_dead_rows),
       cmocka_unit_test(rewrite__can_be_cancelled),
       cmocka_unit_test(rewriter__refuses_what_it_cannot_do),
       cmocka_unit_test(rewrite__survives_failed_allocations),
