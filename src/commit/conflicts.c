@@ -410,6 +410,41 @@ static tarn_status check_vectors_of_deleted(detection *d) {
   return TARN_OK;
 }
 
+/* Tables with buckets: an index file of vectors that goes must be that of its bucket still. One that
+ * comes with the same commit says that there was none before. (Java names none in messages, and loses
+ * what others have marked meanwhile.) */
+static tarn_status check_vectors_that_go(detection *d) {
+  const tn_index_list *changes = &d->check->changes->indexes;
+  tn_index_list latest;
+  bool is_read = false;
+  if (d->job->table->facts.bucket_mode == TN_BUCKETS_UNAWARE) {
+    return TARN_OK;
+  }
+  for (size_t i = 0; i < changes->count; i++) {
+    const tn_index_entry *e = &changes->items[i], *now;
+    bool comes_now = false;
+    if (!tn_index_is_vectors(e) || e->kind != TN_FILE_DELETE) {
+      continue;
+    }
+    if (!is_read) {
+      TN_TRY(tn_index_list_read(d->job->table,
+                                d->check->latest != NULL ? d->check->latest->index_manifest : NULL,
+                                d->arena, &latest, d->err));
+      is_read = true;
+    }
+    now = vectors_of_bucket(&latest, e);
+    for (size_t k = 0; k < changes->count && !comes_now; k++) {
+      comes_now = changes->items[k].kind == TN_FILE_ADD &&
+                  tn_slice_equal(changes->items[k].file_name, e->file_name);
+    }
+    if (comes_now ? now != NULL : now == NULL || !tn_slice_equal(now->file_name, e->file_name)) {
+      return conflict(d, deletion_conflict,
+                      "The deletion vectors of a bucket have been changed meanwhile.");
+    }
+  }
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ bucket counts */
 
 static tarn_status check_buckets(detection *d) {
@@ -825,6 +860,7 @@ tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
   TN_TRY(add_vectors(&d));
   TN_TRY(check_replaced_vectors(&d));
   TN_TRY(check_vectors_of_deleted(&d));
+  TN_TRY(check_vectors_that_go(&d));
   TN_TRY(check_buckets(&d));
   TN_TRY(check_additions(&d));
   TN_TRY(check_deletions(&d));

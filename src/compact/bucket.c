@@ -526,7 +526,8 @@ tarn_status tn_bucket_compactor_take(tn_bucket_compactor *b, tn_arena *arena,
   TN_TRY(give_files(&b->after, arena, &message->compact_after, err));
   TN_TRY(give_changelog(b, arena, &message->compact_changelog, err));
   TN_TRY(tn_table_fault(b->setup.table,
-                        tn_vectors_write(&b->vectors, arena, &message->compact_new_indexes, err),
+                        tn_vectors_write(&b->vectors, arena, &message->compact_new_indexes,
+                                         &message->compact_deleted_indexes, err),
                         err));
   *has_any = message->compact_before.n + message->compact_after.n + message->compact_changelog.n +
                  message->compact_new_indexes.n >

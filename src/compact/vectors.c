@@ -47,6 +47,9 @@ tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_
       continue;
     }
     TN_TRY(tn_index_file_path(v->table, e, &v->arena, &path, err));
+    if (!tn_arena_slice(&v->arena, e->file_name, &v->index_file)) {
+      return tn_oom(err);
+    }
     for (int64_t k = 0; e->has_dv_ranges && k < e->dv_ranges.count; k++) {
       tn_dv_place place = {path, ranges[k].offset, ranges[k].length,
                            ranges[k].has_cardinality ? ranges[k].cardinality : -1};
@@ -91,6 +94,9 @@ static tarn_status tidy(tn_vectors *v, tarn_error *err) {
       }
     }
   }
+  if (st == TARN_OK && !tn_arena_slice(&fresh.arena, v->index_file, &fresh.index_file)) {
+    st = tn_oom(err);
+  }
   if (st != TARN_OK) {
     tn_vectors_reset(&fresh);
     return st;
@@ -117,6 +123,9 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
     return tn_oom(err);
   }
   named.file_name = tn_slice_text(path);
+  if (!tn_arena_slice(&v->arena, named.file_name, &v->next_file)) {
+    return tn_oom(err);
+  }
   TN_TRY(tn_index_file_path(t, &named, arena, &path, err));
   folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
   if (folder == NULL) {
@@ -132,24 +141,33 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
   return st;
 }
 
-tarn_status tn_vectors_write(tn_vectors *v, tn_arena *arena, tn_index_files *out, tarn_error *err) {
+tarn_status tn_vectors_write(tn_vectors *v, tn_arena *arena, tn_index_files *out,
+                             tn_index_files *replaced, tarn_error *err) {
   tn_dv_named *list;
-  tn_index_entry *entry;
-  *out = (tn_index_files){NULL, 0};
+  tn_index_entry *entries; /* the new one, the old one */
+  tn_slice name;
+  *out = *replaced = (tn_index_files){NULL, 0};
   if (!v->has_changed) {
     return TARN_OK;
   }
   TN_TRY(tidy(v, err));
   list = tn_arena_calloc(arena, v->by_file.count, sizeof(*list));
-  entry = tn_arena_calloc(arena, 1, sizeof(*entry));
-  if (list == NULL || entry == NULL) {
+  entries = tn_arena_calloc(arena, 2, sizeof(*entries));
+  if (list == NULL || entries == NULL || !tn_arena_slice(arena, v->index_file, &name)) {
     return tn_oom(err);
   }
   for (size_t i = 0; i < v->by_file.count; i++) {
     list[i] = (tn_dv_named){v->by_file.entries[i].key, v->by_file.entries[i].value.ptr};
   }
-  TN_TRY(write_file(v, list, v->by_file.count, arena, entry, err));
-  *out = (tn_index_files){entry, 1};
+  TN_TRY(write_file(v, list, v->by_file.count, arena, &entries[0], err));
+  v->index_file = v->next_file;
+  entries[1] = (tn_index_entry){.kind = TN_FILE_DELETE,
+                                .partition = entries[0].partition,
+                                .bucket = entries[0].bucket,
+                                .index_type = entries[0].index_type,
+                                .file_name = name.len > 0 ? name : entries[0].file_name};
+  *out = (tn_index_files){entries, 1};
+  *replaced = (tn_index_files){entries + 1, 1};
   v->has_changed = false;
   return TARN_OK;
 }

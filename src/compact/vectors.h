@@ -19,6 +19,8 @@ typedef struct tn_vectors {
   tn_arena arena; /* names of files */
   tn_map by_file; /* name -> tn_dv, counted; NULL: the file has none any more */
   bool has_changed;
+  tn_slice index_file;      /* that holds them now; empty: none */
+  tn_slice next_file;       /* that is being written */
   tn_data_file_names names; /* of index files */
 } tn_vectors;
 
@@ -36,8 +38,9 @@ TN_CHECKED tarn_status tn_vectors_reserve(tn_vectors *vectors, tn_slice data_fil
 void tn_vectors_set(tn_vectors *vectors, tn_slice data_file, tn_dv *dv);
 /* If any changed since the last time: write all of them to one new index file, synced with its
  * name, and tell it (arena of the caller). An index file without vectors is written, too: it
- * replaces the one before. */
+ * replaces the one before. *replaced: that one; of vectors that are the bucket's first the new file
+ * itself. A commit that finds another one there conflicts (tn_conflicts_find). */
 TN_CHECKED tarn_status tn_vectors_write(tn_vectors *vectors, tn_arena *arena, tn_index_files *out,
-                                        tarn_error *err);
+                                        tn_index_files *replaced, tarn_error *err);
 
 #endif

@@ -375,6 +375,7 @@ static tarn_status put_message(const tn_write *w, const tn_open_bucket *b, tn_ar
     m->compact_after = b->compacted->compact_after;
     m->compact_changelog = b->compacted->compact_changelog;
     m->compact_new_indexes = b->compacted->compact_new_indexes;
+    m->compact_deleted_indexes = b->compacted->compact_deleted_indexes;
   }
   *has_any = b->files.n > 0 || b->changelog_files.n > 0 || b->compacted != NULL;
   return TARN_OK;
