@@ -356,6 +356,44 @@ static void vectors__of_a_compacted_file_conflict_if_they_are_new(void **state) 
   end(&tm, table);
 }
 
+/* Two compactions that began at once: each knows what its vectors replace, and the later one goes.
+ */
+static void vectors__conflict_with_others_that_came_meanwhile(void **state) {
+  /* What each of them says that it replaces: its own file says that there was none. */
+  static const char *const says[][2] = {{"dv1", "dv2"}, {"dv0", "dv0"}, {"dv0", "dv2"}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(says); i++) {
+    table_maker tm;
+    tn_table *table;
+    tn_commit_options options = cm_user("v");
+    tn_committable c;
+    tn_commit_result result;
+    tarn_error why;
+    tm_begin(&tm, 1);
+    tm_schema(&tm, 0, "0 a INT NOT NULL", "", "a", "bucket=1;deletion-vectors.enabled=true");
+    table = tm_table(&tm, "");
+    if (says[i][0][2] == '0') {
+      c = cm_begin(1);
+      cm_index(&tm, &c, CM_AFTER, cm_index_entry(&tm, "DELETION_VECTORS", "dv0", "a"));
+      OK(tn_commit_append(table, &options, &c, &result, err));
+    }
+    for (int k = 0; k < 2; k++) {
+      const char *name = k == 0 ? "dv1" : "dv2";
+      c = cm_begin(2 + k);
+      cm_index(&tm, &c, CM_COMPACT_DELETED,
+               cm_index_entry(&tm, "DELETION_VECTORS", says[i][k], "a"));
+      cm_index(&tm, &c, CM_AFTER, cm_index_entry(&tm, "DELETION_VECTORS", name, "a"));
+      if (k == 0) {
+        OK(tn_commit_append(table, &options, &c, &result, err));
+      } else {
+        assert_int_equal(tn_commit_append(table, &options, &c, &result, &why), TARN_E_CONFLICT);
+        assert_contains(why.message, "deletion vectors of a bucket have been changed meanwhile");
+      }
+    }
+    end(&tm, table);
+  }
+}
+
 /* ------------------------------------------------------------------ discarded duplicates */
 
 static void duplicates__are_dropped_if_the_table_says_so(void **state) {
@@ -445,6 +483,7 @@ int main(void) {
       cmocka_unit_test(vectors__of_two_jobs_for_one_file_conflict),
       cmocka_unit_test(vectors__of_a_file_that_is_gone_conflict),
       cmocka_unit_test(vectors__of_a_compacted_file_conflict_if_they_are_new),
+      cmocka_unit_test(vectors__conflict_with_others_that_came_meanwhile),
       cmocka_unit_test(duplicates__are_dropped_if_the_table_says_so),
       cmocka_unit_test(strict_mode__fails_on_what_others_did),
       cmocka_unit_test(strict_mode__looks_back_to_the_safe_snapshot_only),
