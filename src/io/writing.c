@@ -104,11 +104,10 @@ static tarn_status make_chain(tn_storage *storage, char *path, bool syncs, tarn_
 
 /* After folders were made, nothing is missing: what is in their place is no folder. */
 static tarn_status in_the_way(tarn_status st, tarn_error *err) {
-  if (st == TARN_E_NOT_FOUND && err != NULL && err->os_errno == ENOTDIR) {
+  if (st == TARN_E_NOT_FOUND && err != NULL) {
     err->status = TARN_E_IO;
-    return TARN_E_IO;
   }
-  return st;
+  return st == TARN_E_NOT_FOUND ? TARN_E_IO : st;
 }
 
 static tarn_status make_folders(tn_storage *storage, const char *path, bool syncs,
