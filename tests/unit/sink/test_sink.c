@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "support/torture.h"
 #include "write_maker.h"
 
 #define KEYED "0 k INT NOT NULL|1 v STRING"
@@ -503,6 +504,62 @@ static void stats__tell_the_last_commit(void **state) {
   end(&m);
 }
 
+/* One checkpoint from messages to its commit, through a state; a second sink restores the state. */
+static tarn_status sink_once(sink_maker *m, const tn_committable *c, tarn_env *env,
+                             tarn_error *why) {
+  const tn_property property = {"a", "b"};
+  tn_table_sink *first = NULL, *second = NULL;
+  tarn_status st = TARN_OK;
+  tn_buf kept, bytes;
+  tn_buf_init(&kept, &env->mem, LIMIT);
+  tn_buf_init(&bytes, &env->mem, LIMIT);
+  TN_TRY_TO(done, tn_table_sink_create(m->w.table, &m->options, &first, why));
+  TN_TRY_TO(done, tn_table_sink_add(first, 0, 1, c->messages, c->n_messages, why));
+  TN_TRY_TO(done, tn_table_sink_seal(first, 1, &property, 1, &bytes, why));
+  TN_TRY_TO(done, tn_table_sink_save(first, tn_slice_text("x"), &kept, why));
+  TN_TRY_TO(done, tn_table_sink_complete(first, 1, NULL, why));
+  TN_TRY_TO(done, tn_table_sink_create(m->w.table, &m->options, &second, why));
+  bytes.len = 0;
+  TN_TRY_TO(done, tn_table_sink_restore(second, tn_buf_slice(&kept), &bytes, NULL, why));
+done:
+  tn_table_sink_free(first);
+  tn_table_sink_free(second);
+  tn_buf_reset(&kept);
+  tn_buf_reset(&bytes);
+  return st;
+}
+
+static tarn_status torture_once(void *ctx, tarn_env *env, tarn_error *why) {
+  tn_test_alloc *alloc = env->mem.hooks.ctx;
+  int64_t fail_at = alloc->fail_at, calls = alloc->calls;
+  sink_maker m = {0};
+  tn_committable c;
+  tarn_status st;
+  (void)ctx;
+  alloc->fail_at = 0;
+  wm_begin_in(&m.w, env, KEYED, "", "k", "bucket=2");
+  wm_open(&m.w);
+  m.w.identifier = 1;
+  m.options = (tn_table_sink_options){
+      .user = "u", .n_writers = 1, .goes_on = true, .skips_maintenance = true};
+  wm_write(&m.w, "1|a;2|b;3|c");
+  c = wm_prepare(&m.w);
+  alloc->calls = calls;
+  alloc->fail_at = fail_at;
+  st = sink_once(&m, &c, env, why);
+  alloc->fail_at = 0;
+  wm_close(&m.w);
+  tn_table_release(m.w.table);
+  m.w.tm.env = NULL;
+  tm_end(&m.w.tm);
+  return st;
+}
+
+static void sinks__run_out_of_memory_anywhere(void **state) {
+  (void)state;
+  (void)tn_torture(torture_once, NULL, TARN_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(complete__commits_every_checkpoint_up_to_it_in_order),
@@ -522,6 +579,7 @@ int main(void) {
       cmocka_unit_test(restore__comes_first),
       cmocka_unit_test(abort__leaves_no_file),
       cmocka_unit_test(stats__tell_the_last_commit),
+      cmocka_unit_test(sinks__run_out_of_memory_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
