@@ -31,6 +31,7 @@ typedef struct feed {
   cli_rows *rows;
   const char *state_path;
   bool until_idle, has_consumer, has_given;
+  bool is_read_only;              /* a consumer of -o: its place is only read */
   int64_t id, n_rows;             /* of the last state; of the stream */
   int64_t given_rows, given_next; /* what the last state held */
   int64_t completed;              /* the last state that the sink was found to have */
@@ -87,6 +88,9 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   tarn_status st = TARN_OK;
   f->state_path = s->args->values[OPT_STATE];
   f->has_consumer = consumer != NULL;
+  for (size_t i = 0; i < s->args->n_table_options; i++) {
+    f->is_read_only = f->is_read_only || strcmp(s->args->table_options[i].key, "consumer-id") == 0;
+  }
   f->until_idle = cli_args_has(s->args, OPT_UNTIL_IDLE) || cli_args_has(s->args, OPT_MAX_PLANS);
   if (cli_args_has(s->args, OPT_METRICS)) {
     return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");
@@ -139,7 +143,10 @@ static tarn_status flush(feed *f, tarn_error *err) {
 static tarn_status complete(feed *f, tarn_error *err) {
   cli_follow_file file = {0};
   tarn_status st = TARN_OK;
-  if (f->state_path == NULL || !f->has_consumer) {
+  if (!f->has_consumer) { /* no file moves, but scan.max-snapshot.count counts anew */
+    return f->is_read_only || f->id == 0 ? TARN_OK : tarn_stream_complete(f->stream, f->id, err);
+  }
+  if (f->state_path == NULL) {
     return TARN_OK;
   }
   st = cli_follow_file_read(f->state_path, &file, err);
