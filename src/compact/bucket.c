@@ -5,6 +5,7 @@
 
 #include "compact/append_picks.h"
 #include "compact/task.h"
+#include "model/level_mark.h"
 
 #define ARENA_LIMIT ((size_t)8 << 30)
 #define TASK_ARENA_LIMIT ((size_t)4 << 30)
@@ -479,6 +480,54 @@ static tarn_status give_changelog(const tn_bucket_compactor *b, tn_arena *arena,
   return TARN_OK;
 }
 
+/* Deletions of a file; what does not say may have some. */
+static int64_t count_deletes(const tn_data_files *files) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < files->n; i++) {
+    const tn_data_file *f = &files->items[i];
+    sum += f->has_delete_row_count ? f->delete_row_count : f->row_count;
+  }
+  return sum;
+}
+
+/* Is what was done right only if the levels are those that the tree has? Rows that come up were
+ * looked for there; deletions that are gone had nothing left to delete. */
+static bool rests_on_levels(const tn_bucket_compactor *b, const tn_commit_message *m) {
+  bool has_risen = false;
+  for (int32_t i = 0; i < m->compact_before.n && !has_risen; i++) {
+    has_risen = m->compact_before.items[i].level == 0;
+  }
+  return !b->is_append && has_risen &&
+         (b->setup.options->needs_lookup ||
+          count_deletes(&m->compact_before) > count_deletes(&m->compact_after));
+}
+
+/* The mark of the tree's levels, with room for one entry before it; *out NULL: none. */
+static tarn_status make_level_mark(const tn_bucket_compactor *b, tn_arena *arena,
+                                   const tn_commit_message *m, tn_index_entry **out,
+                                   tarn_error *err) {
+  tn_level_mark mark = {0};
+  *out = NULL;
+  if (!rests_on_levels(b, m)) {
+    return TARN_OK;
+  }
+  for (int64_t i = 0; i < b->levels->n_files; i++) {
+    const tn_data_file *f = b->levels->files[i]->file;
+    tn_level_mark_add(&mark, f->file_name, f->level);
+  }
+  *out = tn_arena_calloc(arena, 2, sizeof(**out));
+  return *out != NULL ? tn_level_mark_put(&mark, arena, *out + 1, err) : tn_oom(err);
+}
+
+static void add_level_mark(tn_index_entry *mark, tn_index_files *list) {
+  if (mark != NULL && list->n == 0) {
+    *list = (tn_index_files){mark + 1, 1};
+  } else if (mark != NULL) {
+    mark[0] = list->items[0];
+    *list = (tn_index_files){mark, 2};
+  }
+}
+
 /* Records of the files that are left, in an arena of their own, when many have left. */
 static tarn_status renew_files(tn_bucket_compactor *b, tarn_error *err) {
   tn_arena old = b->files;
@@ -518,6 +567,7 @@ static tarn_status renew_files(tn_bucket_compactor *b, tarn_error *err) {
 
 tarn_status tn_bucket_compactor_take(tn_bucket_compactor *b, tn_arena *arena,
                                      tn_commit_message *message, bool *has_any, tarn_error *err) {
+  tn_index_entry *mark;
   *has_any = false;
   if (b->has_task) {
     return TN_BUG(err, "the results of a bucket are asked for while a task runs");
@@ -525,10 +575,12 @@ tarn_status tn_bucket_compactor_take(tn_bucket_compactor *b, tn_arena *arena,
   TN_TRY(give_files(&b->before, arena, &message->compact_before, err));
   TN_TRY(give_files(&b->after, arena, &message->compact_after, err));
   TN_TRY(give_changelog(b, arena, &message->compact_changelog, err));
+  TN_TRY(make_level_mark(b, arena, message, &mark, err));
   TN_TRY(tn_table_fault(b->setup.table,
                         tn_vectors_write(&b->vectors, arena, &message->compact_new_indexes,
                                          &message->compact_deleted_indexes, err),
                         err));
+  add_level_mark(mark, &message->compact_deleted_indexes);
   *has_any = message->compact_before.n + message->compact_after.n + message->compact_changelog.n +
                  message->compact_new_indexes.n >
              0;

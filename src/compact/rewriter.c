@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "datafile/row_tracking.h"
+
 static const tn_field sequence_field = {
     .id = TN_FIELD_ID_SEQUENCE_NUMBER, .name = "_SEQUENCE_NUMBER", .type = {.root = TN_BIGINT}};
 
@@ -146,12 +148,31 @@ static tarn_status check_table(const tn_table *table, tarn_error *err) {
                    "%s: compaction of tables with 'data-evolution.enabled' is not supported",
                    table->full_name);
   }
-  if (table->facts.row_tracking) {
+  if (table->facts.row_tracking && table->facts.has_primary_key) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "%s: compaction of tables with 'row-tracking.enabled' is not supported",
+                   "%s: compaction of primary-key tables with 'row-tracking.enabled' is not "
+                   "supported",
                    table->full_name);
   }
   return TARN_OK;
+}
+
+/* Rows of tables with row tracking take their ids and sequence numbers along, as columns behind the
+ * table's. Spec: datafiles, 2.3. */
+static tarn_status make_shape(tn_rewriter *r, tarn_error *err) {
+  const tn_table_facts *facts = &r->table->facts;
+  int32_t n = r->table->schema->n_fields + TN_N_ROW_TRACKING_FIELDS, *columns = NULL;
+  if (facts->row_tracking) {
+    columns = tn_arena_calloc(&r->arena, (size_t)n, sizeof(*columns));
+    if (columns == NULL) {
+      return tn_oom(err);
+    }
+    for (int32_t i = 0; i < n; i++) {
+      columns[i] = i;
+    }
+  }
+  return tn_write_shape_create(r->table, facts->has_primary_key, columns, columns != NULL ? n : 0,
+                               &r->shape, err);
 }
 
 static tarn_status init(tn_rewriter *r, const tn_rewriter_setup *setup, tarn_error *err) {
@@ -164,7 +185,7 @@ static tarn_status init(tn_rewriter *r, const tn_rewriter_setup *setup, tarn_err
       return tn_oom(err);
     }
   }
-  TN_TRY(tn_write_shape_create(r->table, is_key_value, NULL, 0, &r->shape, err));
+  TN_TRY(make_shape(r, err));
   r->shape_fields = tn_write_shape_fields(r->shape, &r->n_shape_fields);
   r->first_column = r->n_shape_fields - schema->n_fields;
   r->reads = (tn_read_context){

@@ -26,7 +26,8 @@ typedef struct tn_write_shape tn_write_shape;
 
 /* kind: rows as they are (append tables), or key-value rows: keys (unless thin mode),
  * _SEQUENCE_NUMBER, _VALUE_KIND, values. write_columns (NULL: all) restricts to some columns of the
- * table (row-tracking tables). Errors: UNSUPPORTED (format, type, option by name), INVALID. */
+ * table (row-tracking tables); those behind the last one of the table are tn_row_tracking_fields,
+ * which files of compactions hold. Errors: UNSUPPORTED (format, type, option by name), INVALID. */
 TN_CHECKED tarn_status tn_write_shape_create(tn_table *table, bool is_key_value,
                                              const int32_t *write_columns, int32_t n_write_columns,
                                              tn_write_shape **out, tarn_error *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
+#include "datafile/row_tracking.h"
 #include "datafile/writer_settings.h"
 #include "format/blob/blob.h"
 
@@ -22,6 +23,16 @@ static tarn_status check_type(const tn_write_shape *shape, const tn_field *field
                    field->name);
   }
   return TARN_OK;
+}
+
+/* A column to be written by its number; NULL: there is none. */
+static const tn_field *column_of(const tn_schema *schema, int32_t column) {
+  if (column >= 0 && column < schema->n_fields) {
+    return &schema->fields[column];
+  }
+  return column >= 0 && column - schema->n_fields < TN_N_ROW_TRACKING_FIELDS
+             ? &tn_row_tracking_fields[column - schema->n_fields]
+             : NULL;
 }
 
 /* The input, and with it the values. */
@@ -46,14 +57,14 @@ static tarn_status make_input(tn_write_shape *shape, const int32_t *columns, int
     shape->input_fields[1] = kind_field;
   }
   for (int32_t i = 0; i < shape->n_values; i++) {
-    int32_t column = columns != NULL ? columns[i] : i;
-    if (column < 0 || column >= schema->n_fields) {
+    const tn_field *field = column_of(schema, columns != NULL ? columns[i] : i);
+    if (field == NULL) {
       return TN_BUG(err, "a column that the table does not have");
     }
-    TN_TRY(check_type(shape, &schema->fields[column], err));
-    shape->input_fields[n_system + i] = schema->fields[column];
+    TN_TRY(check_type(shape, field, err));
+    shape->input_fields[n_system + i] = *field;
     if (columns != NULL) {
-      shape->write_names[i] = tn_slice_text(schema->fields[column].name);
+      shape->write_names[i] = tn_slice_text(field->name);
     }
   }
   return TARN_OK;
@@ -710,8 +721,8 @@ static tarn_status create_shape(tn_table *table, bool is_key_value, tn_shape_par
 tarn_status tn_write_shape_create(tn_table *table, bool is_key_value, const int32_t *write_columns,
                                   int32_t n_write_columns, tn_write_shape **out, tarn_error *err) {
   for (int32_t i = 0; i < n_write_columns && write_columns != NULL; i++) {
-    const tn_field *field = &table->schema->fields[write_columns[i]];
-    if (part_of(table, field) != TN_PART_ROWS) {
+    const tn_field *field = column_of(table->schema, write_columns[i]);
+    if (field != NULL && part_of(table, field) != TN_PART_ROWS) {
       *out = NULL;
       return tn_fail(err, TARN_E_UNSUPPORTED,
                      "column '%s' lies in files of its own, which are written with whole rows only",
