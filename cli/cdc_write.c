@@ -250,6 +250,10 @@ static tarn_status find_target(cdc_job *job, const cdc_record *record, cdc_targe
                                tarn_error *err) {
   route **link = &job->routes, *found;
   tarn_status st;
+  if (record->table.n == 0 && !job->fans_out && !job->has_regex) { /* it tells none */
+    *out = job->targets;
+    return TARN_OK;
+  }
   for (; *link != NULL; link = &(*link)->next) {
     found = *link;
     if (same_name(&found->table, &record->table) &&
