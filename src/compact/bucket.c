@@ -81,7 +81,8 @@ static tarn_status open_bucket(tn_bucket_compactor *b, const tn_bucket_state *st
   }
   tn_vectors_init(&b->vectors, b->setup.table, b->partition, b->bucket);
   if (b->setup.options->deletion_vectors) {
-    TN_TRY(tn_vectors_load(&b->vectors, state->vectors, state->n_vectors, err));
+    TN_TRY(tn_vectors_load(&b->vectors, state->vectors, state->n_vectors, state->files,
+                           state->n_files, err));
   }
   files = tn_arena_calloc(&b->results, (size_t)state->n_files, sizeof(*files));
   if (files == NULL) {

@@ -37,34 +37,50 @@ static void replace(tn_map_entry *entry, tn_dv *dv) {
   entry->value.ptr = dv;
 }
 
-tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_t n_entries,
-                            tarn_error *err) {
-  for (int32_t i = 0; i < n_entries; i++) {
-    const tn_index_entry *e = &entries[i];
-    const tn_dv_range *ranges = e->dv_ranges.items;
-    const char *path;
-    if (!tn_slice_is(e->index_type, INDEX_TYPE)) {
+static tarn_status load_file(tn_vectors *v, const tn_index_entry *e, const tn_map *live,
+                             tarn_error *err) {
+  const tn_dv_range *ranges = e->dv_ranges.items;
+  const char *path;
+  TN_TRY(tn_index_file_path(v->table, e, &v->arena, &path, err));
+  if (!tn_arena_slice(&v->arena, e->file_name, &v->index_file)) {
+    return tn_oom(err);
+  }
+  for (int64_t k = 0; e->has_dv_ranges && k < e->dv_ranges.count; k++) {
+    tn_dv_place place = {path, ranges[k].offset, ranges[k].length,
+                         ranges[k].has_cardinality ? ranges[k].cardinality : -1};
+    tn_dv *dv;
+    if (place.offset < 0 || place.length < 0) {
+      return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector of %.*s at %lld, %lld bytes", path,
+                     TN_SLICE_ARG(ranges[k].data_file), (long long)place.offset,
+                     (long long)place.length);
+    }
+    if (tn_map_find(live, ranges[k].data_file) == NULL) {
       continue;
     }
-    TN_TRY(tn_index_file_path(v->table, e, &v->arena, &path, err));
-    if (!tn_arena_slice(&v->arena, e->file_name, &v->index_file)) {
-      return tn_oom(err);
-    }
-    for (int64_t k = 0; e->has_dv_ranges && k < e->dv_ranges.count; k++) {
-      tn_dv_place place = {path, ranges[k].offset, ranges[k].length,
-                           ranges[k].has_cardinality ? ranges[k].cardinality : -1};
-      tn_dv *dv;
-      if (place.offset < 0 || place.length < 0) {
-        return tn_fail(err, TARN_E_CORRUPT, "%s: deletion vector of %.*s at %lld, %lld bytes", path,
-                       TN_SLICE_ARG(ranges[k].data_file), (long long)place.offset,
-                       (long long)place.length);
-      }
-      TN_TRY(tn_vectors_reserve(v, ranges[k].data_file, err));
-      TN_TRY(tn_dv_load(v->table->env, v->table->storage, &place, &dv, err));
-      replace(tn_map_find(&v->by_file, ranges[k].data_file), dv);
-    }
+    TN_TRY(tn_vectors_reserve(v, ranges[k].data_file, err));
+    TN_TRY(tn_dv_load(v->table->env, v->table->storage, &place, &dv, err));
+    replace(tn_map_find(&v->by_file, ranges[k].data_file), dv);
   }
   return TARN_OK;
+}
+
+tarn_status tn_vectors_load(tn_vectors *v, const tn_index_entry *entries, int32_t n_entries,
+                            const tn_data_file *files, int32_t n_files, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  tn_map live;
+  tn_map_init(&live, &v->table->env->mem);
+  for (int32_t i = 0; i < n_files; i++) {
+    tn_map_entry *entry;
+    TN_TRY_TO(done, tn_map_put(&live, files[i].file_name, &entry, NULL, err));
+  }
+  for (int32_t i = 0; i < n_entries; i++) {
+    if (tn_slice_is(entries[i].index_type, INDEX_TYPE)) {
+      TN_TRY_TO(done, load_file(v, &entries[i], &live, err));
+    }
+  }
+done:
+  tn_map_reset(&live);
+  return st;
 }
 
 tn_dv *tn_vectors_find(const tn_vectors *vectors, tn_slice data_file) {

@@ -27,9 +27,11 @@ typedef struct tn_vectors {
 /* partition is borrowed. */
 void tn_vectors_init(tn_vectors *vectors, tn_table *table, tn_slice partition, int32_t bucket);
 void tn_vectors_reset(tn_vectors *vectors);
-/* Load what index files hold. Errors: CORRUPT, NOT_FOUND, IO, NOMEM. */
+/* Load what index files hold of these files. Vectors of others are forgotten: Java 1.4.2 leaves
+ * some of files that went (FileRewriteCompactTask). Errors: CORRUPT, NOT_FOUND, IO, NOMEM. */
 TN_CHECKED tarn_status tn_vectors_load(tn_vectors *vectors, const tn_index_entry *entries,
-                                       int32_t n_entries, tarn_error *err);
+                                       int32_t n_entries, const tn_data_file *files,
+                                       int32_t n_files, tarn_error *err);
 tn_dv *tn_vectors_find(const tn_vectors *vectors, tn_slice data_file); /* borrowed; NULL: none */
 /* Room for a vector of a file that has none yet. */
 TN_CHECKED tarn_status tn_vectors_reserve(tn_vectors *vectors, tn_slice data_file, tarn_error *err);

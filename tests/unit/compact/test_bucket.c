@@ -406,7 +406,7 @@ static void bucket__marks_by_sequence_field(void **state) {
   end(&b);
 }
 
-static void bucket__loads_vectors_of_lost_files(void **state) {
+static void bucket__forgets_vectors_of_files_that_went(void **state) {
   bucket_maker b;
   (void)state;
   begin(&b, KV, "k", "x=y" VECTORS);
@@ -417,7 +417,7 @@ static void bucket__loads_vectors_of_lost_files(void **state) {
   b.m.n_files = 1; /* the second one is not live any more */
   OK(create(&b, err));
   assert_true(compacts(&b, true));
-  assert_takes(&b, "-f0@5 +[2|+I|2|b]@5 !1");
+  assert_takes(&b, "-f0@5 +[2|+I|2|b]@5 !0");
   end(&b);
 }
 
@@ -706,7 +706,7 @@ int main(void) {
       cmocka_unit_test(bucket__marks_and_forgets),
       cmocka_unit_test(bucket__rewrites_a_marked_file),
       cmocka_unit_test(bucket__marks_by_sequence_field),
-      cmocka_unit_test(bucket__loads_vectors_of_lost_files),
+      cmocka_unit_test(bucket__forgets_vectors_of_files_that_went),
       cmocka_unit_test(bucket__queues_append_files),
       cmocka_unit_test(bucket__queues_again_what_failed),
       cmocka_unit_test(bucket__does_not_skip_files),
