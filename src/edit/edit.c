@@ -379,8 +379,9 @@ static tarn_status open_next(tn_edit *e, tarn_error *err) {
     f->max_rows = guess_rows(e, f->file);
     TN_TRY(tn_split_file_path(split, e->index, &e->file_arena, &f->path, err));
     if (split->deletions != NULL && split->deletions[e->index].path != NULL) {
-      TN_TRY(
-          tn_dv_load(e->env, e->table->storage, &split->deletions[e->index], &f->deletions, err));
+      tn_dv_place place = split->deletions[e->index];
+      TN_TRY(tn_path_plain(&e->file_arena, place.path, &place.path, err));
+      TN_TRY(tn_dv_load(e->env, e->table->storage, &place, &f->deletions, err));
     }
     e->index++;
     if (e->marks_rows) {

@@ -43,6 +43,17 @@ static tarn_status add_range(reading *r, const tn_index_entry *entry, tn_slice p
   return TARN_OK;
 }
 
+/* As recorded when it is whole: splits have it in their bytes, as Java's do. */
+static tarn_status container_path(reading *r, const tn_index_entry *entry, const char **out,
+                                  tarn_error *err) {
+  if (!entry->has_external_path) {
+    return tn_index_file_path(r->table, entry, r->arena, out, err);
+  }
+  *out =
+      tn_arena_strndup(r->arena, (const char *)entry->external_path.data, entry->external_path.len);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
 static tarn_status on_entry(void *ctx, const tn_index_entry *entry, tarn_error *err) {
   reading *r = ctx;
   const tn_map_entry *partition;
@@ -55,7 +66,7 @@ static tarn_status on_entry(void *ctx, const tn_index_entry *entry, tarn_error *
   if (partition == NULL) {
     return TARN_OK;
   }
-  TN_TRY(tn_index_file_path(r->table, entry, r->arena, &path, err));
+  TN_TRY(container_path(r, entry, &path, err));
   for (int64_t i = 0; i < entry->dv_ranges.count; i++) {
     const tn_dv_range *range = &((const tn_dv_range *)entry->dv_ranges.items)[i];
     TN_TRY(add_range(r, entry, partition->key, range, path, err));
