@@ -344,6 +344,26 @@ static void bucket__tells_real_changes(void **state) {
   }
 }
 
+/* B17: of two writers' rows with one sequence number the younger file's stays, whichever comes
+ * first, as reads have it (sections_rank__orders_by_level_sequence_time_and_place). */
+static void bucket__breaks_ties_as_reads_do(void **state) {
+  (void)state;
+  for (int younger = 0; younger < 2; younger++) {
+    bucket_maker b;
+    begin(&b, KV, "k", "");
+    rm_file(&b.m, "0L0 1|+|1|8");
+    rm_file(&b.m, "0L0 1|+|1|9");
+    for (int i = 0; i < 2; i++) {
+      b.m.metas[i].has_creation_time = true;
+      b.m.metas[i].creation_time_ms = 1000 + (i == younger);
+    }
+    OK(create(&b, err));
+    assert_true(compacts(&b, true));
+    assert_takes(&b, younger == 1 ? "-f1@0 -f0@0 +[1|+I|1|9]@5" : "-f0@0 -f1@0 +[1|+I|1|8]@5");
+    end(&b);
+  }
+}
+
 /* ------------------------------------------------------------------ vectors */
 
 static void bucket__marks_and_forgets(void **state) {
@@ -703,6 +723,7 @@ int main(void) {
       cmocka_unit_test(bucket__takes_level_1_and_2_along),
       cmocka_unit_test(bucket__keeps_the_first_row),
       cmocka_unit_test(bucket__tells_real_changes),
+      cmocka_unit_test(bucket__breaks_ties_as_reads_do),
       cmocka_unit_test(bucket__marks_and_forgets),
       cmocka_unit_test(bucket__rewrites_a_marked_file),
       cmocka_unit_test(bucket__marks_by_sequence_field),
