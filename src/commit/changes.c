@@ -2,6 +2,7 @@
 #include "commit/changes.h"
 
 #include "base/bytes.h"
+#include "model/level_mark.h"
 
 void tn_changes_get(const tn_commit_changes *c, int64_t i, tn_manifest_entry *out) {
   const tn_scan_entry *e;
@@ -74,14 +75,15 @@ static tarn_status add_files(const collector *c, const tn_data_files *files, tn_
 }
 
 static tarn_status add_indexes(const collector *c, const tn_index_files *files, tn_file_kind kind,
-                               tn_index_list *out) {
+                               tn_commit_changes *out) {
   for (int32_t i = 0; i < files->n; i++) {
     tn_index_entry entry = files->items[i];
     entry.version = TN_INDEX_MANIFEST_VERSION;
     entry.kind = (int32_t)kind;
     entry.partition = c->message->partition;
     entry.bucket = c->message->bucket;
-    TN_TRY(tn_index_list_add(out, c->arena, &entry, c->err));
+    TN_TRY(tn_index_list_add(tn_is_level_mark(&entry) ? &out->level_marks : &out->indexes, c->arena,
+                             &entry, c->err));
   }
   return TARN_OK;
 }
@@ -92,13 +94,13 @@ static tarn_status collect(const collector *c, tn_commit_changes *append,
   TN_TRY(add_files(c, &m->new_files, TN_FILE_ADD, &append->files));
   TN_TRY(add_files(c, &m->deleted_files, TN_FILE_DELETE, &append->files));
   TN_TRY(add_files(c, &m->changelog_files, TN_FILE_ADD, &append->changelog));
-  TN_TRY(add_indexes(c, &m->deleted_indexes, TN_FILE_DELETE, &append->indexes));
-  TN_TRY(add_indexes(c, &m->new_indexes, TN_FILE_ADD, &append->indexes));
+  TN_TRY(add_indexes(c, &m->deleted_indexes, TN_FILE_DELETE, append));
+  TN_TRY(add_indexes(c, &m->new_indexes, TN_FILE_ADD, append));
   TN_TRY(add_files(c, &m->compact_before, TN_FILE_DELETE, &compact->files));
   TN_TRY(add_files(c, &m->compact_after, TN_FILE_ADD, &compact->files));
   TN_TRY(add_files(c, &m->compact_changelog, TN_FILE_ADD, &compact->changelog));
-  TN_TRY(add_indexes(c, &m->compact_deleted_indexes, TN_FILE_DELETE, &compact->indexes));
-  return add_indexes(c, &m->compact_new_indexes, TN_FILE_ADD, &compact->indexes);
+  TN_TRY(add_indexes(c, &m->compact_deleted_indexes, TN_FILE_DELETE, compact));
+  return add_indexes(c, &m->compact_new_indexes, TN_FILE_ADD, compact);
 }
 
 static tarn_status check_partition(const tn_table *table, tn_slice partition, tarn_error *err) {

@@ -27,6 +27,7 @@ typedef struct tn_commit_changes {
   bool drops_stats; /* value statistics of the taken ones */
   tn_entry_list files, changelog;
   tn_index_list indexes;
+  tn_index_list level_marks; /* of compactions; they change nothing (model/level_mark.h) */
 } tn_commit_changes;
 
 static inline int64_t tn_changes_count(const tn_commit_changes *c) {

@@ -2,14 +2,16 @@
  *
  *   base files, delta files -> with the deletion vectors that files have (tables without buckets)
  *   1 bucket counts   2 delta with itself   3 base and delta: added twice, deleted but not there
- *   4 key ranges of levels   5 row ids
+ *   4 what compactions knew of the levels (not Java's)   5 key ranges of levels   6 row ids
  */
 #include "commit/conflicts.h"
 
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/sort.h"
 #include "commit/index_manifest.h"
+#include "model/level_mark.h"
 
 #define SHOWN_ENTRIES 50 /* of base and of changes, as Java; the error cuts what is too long */
 #define TEXT_LIMIT ((size_t)1 << 16)
@@ -410,9 +412,9 @@ static tarn_status check_vectors_of_deleted(detection *d) {
   return TARN_OK;
 }
 
-/* Tables with buckets: an index file of vectors that goes must be that of its bucket still. One that
- * comes with the same commit says that there was none before. (Java names none in messages, and loses
- * what others have marked meanwhile.) */
+/* Tables with buckets: an index file of vectors that goes must be that of its bucket still. One
+ * that comes with the same commit says that there was none before. (Java names none in messages,
+ * and loses what others have marked meanwhile.) */
 static tarn_status check_vectors_that_go(detection *d) {
   const tn_index_list *changes = &d->check->changes->indexes;
   tn_index_list latest;
@@ -589,6 +591,92 @@ static tarn_status check_deletions(detection *d) {
   snprintf(behind, sizeof(behind), " for table %s which is not previously added.",
            d->job->table->full_name);
   return file_conflict(d, "Trying to delete file", first, behind);
+}
+
+/* ------------------------------------------------------------------ levels */
+
+/* A bucket that a compaction tells about, and what there is. */
+typedef struct levels_seen {
+  tn_level_mark wanted, found;
+  tn_slice partition;
+  int32_t bucket;
+} levels_seen;
+
+static tarn_status bucket_key(const detection *d, tn_slice partition, int32_t bucket, tn_buf *key) {
+  uint8_t number[4];
+  tn_store_le32(number, (uint32_t)bucket);
+  key->len = 0;
+  TN_TRY(tn_buf_append(key, number, sizeof(number), d->err));
+  return tn_buf_append(key, partition.data, partition.len, d->err);
+}
+
+/* The last one of a bucket counts: it knows what those before it did. */
+static tarn_status take_marks(const detection *d, tn_map *map, tn_buf *key) {
+  const tn_index_list *marks = &d->check->changes->level_marks;
+  for (size_t i = 0; i < marks->count; i++) {
+    const tn_index_entry *e = &marks->items[i];
+    levels_seen *seen;
+    tn_map_entry *slot;
+    tn_slice bytes;
+    TN_TRY(bucket_key(d, e->partition, e->bucket, key));
+    slot = tn_map_find(map, tn_buf_slice(key));
+    if (slot == NULL) {
+      seen = tn_arena_calloc(d->arena, 1, sizeof(*seen));
+      if (seen == NULL || !tn_arena_slice(d->arena, tn_buf_slice(key), &bytes)) {
+        return tn_oom(d->err);
+      }
+      *seen = (levels_seen){.partition = e->partition, .bucket = e->bucket};
+      TN_TRY(tn_map_put(map, bytes, &slot, NULL, d->err));
+      slot->value.ptr = seen;
+    }
+    seen = slot->value.ptr;
+    TN_TRY(tn_level_mark_get(e, &seen->wanted, d->err));
+  }
+  return TARN_OK;
+}
+
+static tarn_status compare_levels(const detection *d, const tn_map *map) {
+  for (size_t i = 0; i < map->count; i++) {
+    const levels_seen *seen = map->entries[i].value.ptr;
+    if (!tn_level_mark_equal(&seen->wanted, &seen->found)) {
+      char partition[TN_PARTITION_TEXT], cause[400];
+      tn_job_partition_text(d->job->table, seen->partition, partition);
+      snprintf(cause, sizeof(cause),
+               "The levels of partition %s, bucket %d have been changed meanwhile by another "
+               "compaction.",
+               partition, (int)seen->bucket);
+      return conflict(d, deletion_conflict, cause);
+    }
+  }
+  return TARN_OK;
+}
+
+static tarn_status check_levels(const detection *d) {
+  tarn_status st = TARN_OK;
+  tn_map map;
+  tn_buf key;
+  if (d->check->changes->level_marks.count == 0) {
+    return TARN_OK;
+  }
+  tn_map_init(&map, &d->job->table->env->mem);
+  tn_buf_init(&key, &d->job->table->env->mem, IDENTITY_LIMIT);
+  TN_TRY_TO(done, take_marks(d, &map, &key));
+  for (int64_t i = 0; i < d->n_live; i++) {
+    const file *f = d->live[i];
+    tn_map_entry *slot;
+    if (f->level > 0) {
+      TN_TRY_TO(done, bucket_key(d, f->partition, f->bucket, &key));
+      slot = tn_map_find(&map, tn_buf_slice(&key));
+      if (slot != NULL) {
+        tn_level_mark_add(&((levels_seen *)slot->value.ptr)->found, f->name, f->level);
+      }
+    }
+  }
+  TN_TRY_TO(done, compare_levels(d, &map));
+done:
+  tn_buf_reset(&key);
+  tn_map_reset(&map);
+  return st;
 }
 
 /* ------------------------------------------------------------------ key ranges */
@@ -864,6 +952,7 @@ tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
   TN_TRY(check_buckets(&d));
   TN_TRY(check_additions(&d));
   TN_TRY(check_deletions(&d));
+  TN_TRY(check_levels(&d));
   TN_TRY(check_key_ranges(&d));
   TN_TRY(check_row_id_ranges(&d));
   return check_row_ids_since(&d);
@@ -873,52 +962,4 @@ tarn_status tn_conflicts_find_buckets(const tn_conflict_check *check, tarn_error
   detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
   TN_TRY(list_files(&d));
   return check_buckets(&d);
-}
-
-/* ------------------------------------------------------------------ strict mode */
-
-static tarn_status has_real_bucket(tn_commit_job *job, const tn_snapshot *s, tn_arena *arena,
-                                   bool *out, tarn_error *err) {
-  const tn_base_request request = {.snapshot = s, .is_delta = true, .hides_postpone = true};
-  tn_base delta;
-  tarn_status st = tn_base_read(job, &request, arena, &delta, err);
-  *out = st == TARN_OK && delta.count > 0;
-  tn_base_reset(&delta);
-  return st;
-}
-
-static tarn_status check_strict(tn_commit_job *job, int64_t new_id, tn_commit_kind kind,
-                                const tn_snapshot *s, tn_arena *arena, tarn_error *err) {
-  const char *what = "";
-  bool is_conflict = s->commit_kind == TN_COMMIT_COMPACT || s->commit_kind == TN_COMMIT_OVERWRITE;
-  if (s->commit_user != NULL && strcmp(s->commit_user, job->options->user) == 0) {
-    return TARN_OK;
-  }
-  if (s->commit_kind == TN_COMMIT_APPEND && kind == TN_COMMIT_OVERWRITE) {
-    what = " which committed files to fixed bucket";
-    TN_TRY(has_real_bucket(job, s, arena, &is_conflict, err));
-  }
-  return !is_conflict
-             ? TARN_OK
-             : tn_fail(err, TARN_E_CONFLICT,
-                       "When trying to commit snapshot %lld, commit user %s has found a %s "
-                       "snapshot (id: %lld) by another user %s%s. Giving up committing as "
-                       "commit.strict-mode.last-safe-snapshot is set.",
-                       (long long)new_id, job->options->user, tn_commit_kind_name(s->commit_kind),
-                       (long long)s->id, s->commit_user != NULL ? s->commit_user : "", what);
-}
-
-tarn_status tn_conflicts_find_strict(tn_commit_job *job, int64_t new_id, tn_commit_kind kind,
-                                     tn_arena *arena, tarn_error *err) {
-  const tn_table *table = job->table;
-  if (!job->settings.has_safe_snapshot) {
-    return TARN_OK;
-  }
-  for (int64_t id = job->settings.safe_snapshot + 1; id < new_id; id++) {
-    tn_snapshot s;
-    TN_TRY(tn_snapshot_read(table->env, table->storage, table->branch_path, id, arena, &s, err));
-    TN_TRY(check_strict(job, new_id, kind, &s, arena, err));
-  }
-  job->settings.safe_snapshot = new_id - 1;
-  return TARN_OK;
 }
