@@ -183,21 +183,27 @@ tarn_status tn_run_commit(tn_compact_run_state *run, const tn_snapshot *before,
 
 /* ------------------------------------------------------------------ set up */
 
-/* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). */
+/* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). And what
+ * reads may skip a compaction would drop for good. */
 static tarn_status copy_table(const tn_table_compact_request *q, tn_arena *arena, tn_table **out,
                               tarn_error *err) {
+  static const tn_option own[] = {{"write-only", "false"},
+                                  {"scan.ignore-lost-files", "false"},
+                                  {"scan.ignore-corrupt-files", "false"}};
   const tn_table *t = q->table;
   size_t n = (size_t)t->options.count;
-  tn_option *options = tn_arena_calloc(arena, n + 1, sizeof(*options));
+  tn_option *options = tn_arena_calloc(arena, n + TN_COUNT(own), sizeof(*options));
   if (options == NULL) {
     return tn_oom(err);
   }
   for (size_t i = 0; i < n; i++) {
     options[i] = t->options.items[i];
   }
-  options[n] = (tn_option){"write-only", "false"};
+  for (size_t i = 0; i < TN_COUNT(own); i++) {
+    options[n + i] = own[i];
+  }
   return tn_table_create(t->env, t->storage, t->full_name, t->path, t->branch, t->branch_path,
-                         t->schema, options, (int32_t)n + 1, out, err);
+                         t->schema, options, (int32_t)(n + TN_COUNT(own)), out, err);
 }
 
 static tarn_status set_up(tn_compact_run_state *run, tarn_error *err) {
