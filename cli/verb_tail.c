@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "as_of.h"
+#include "complete.h"
 #include "follow_state.h"
 #include "scan.h"
 
@@ -30,6 +31,7 @@ typedef struct tail {
   tarn_stream *stream;
   tarn_stream_reader *reader;
   cli_rows *rows;
+  cli_complete *complete;                /* NULL: rows are printed as they come */
   const char *state_path, *metrics_path; /* NULL: none */
   bool has_state;                        /* it goes on from one */
   bool moves_consumer; /* --consumer; with -o consumer-id its place is only read */
@@ -169,8 +171,14 @@ static tarn_status restore(tail *t, tarn_error *err) {
   cli_text bytes = {0};
   bool found;
   tarn_status st = cli_follow_state_read(t->state_path, &bytes, &found, err);
+  size_t n = bytes.len;
   if (st == TARN_OK && found) {
-    st = tarn_stream_restore(t->stream, bytes.data, bytes.len, &t->printed, err);
+    st = cli_complete_restore(t->complete, t->state_path, bytes.data, &n, err);
+    if (st != TARN_OK) {
+      cli_text_reset(&bytes);
+      return st;
+    }
+    st = tarn_stream_restore(t->stream, bytes.data, n, &t->printed, err);
     t->has_state = st == TARN_OK;
     t->printed_before = t->printed;
     if (st != TARN_OK) {
@@ -275,6 +283,13 @@ static tarn_status write_metrics(tail *t, tarn_error *err) {
   put_counter(&out, "tarn_stream_checkpoints_total", "by this run", t->checkpoint);
   put_counter(&out, "tarn_stream_skippedOverwrites_total", "snapshots that options pass over",
               s.skipped_overwrites);
+  if (t->complete != NULL) {
+    tarn_normaliser_stats kept = TARN_NORMALISER_STATS_INIT;
+    cli_complete_stats(t->complete, &kept);
+    put_gauge(&out, "tarn_normaliser_keys", "keys whose last row is kept", kept.keys);
+    put_gauge(&out, "tarn_normaliser_fileBytes", "bytes of these rows", kept.file_bytes);
+    put_gauge(&out, "tarn_normaliser_garbageBytes", "of them of no use", kept.garbage_bytes);
+  }
   st = out.is_broken ? cli_no_memory(err)
                      : cli_follow_state_write(t->metrics_path, out.data, out.len, false, err);
   cli_text_reset(&out);
@@ -289,6 +304,22 @@ static tarn_status flush(tail *t, tarn_error *err) {
                                                : cli_output_status(&t->session->output, err);
 }
 
+static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *err) {
+  cli_text bytes = {0};
+  tarn_status st;
+  if (t->complete == NULL) {
+    return cli_follow_state_write(t->state_path, state->data, state->length, true, err);
+  }
+  cli_text_add(&bytes, state->data, state->length);
+  st = cli_complete_keep(t->complete, &bytes, err);
+  st = st == TARN_OK ? cli_follow_state_write(t->state_path, bytes.data, bytes.len, true, err) : st;
+  if (st == TARN_OK) {
+    cli_complete_kept(t->complete);
+  }
+  cli_text_reset(&bytes);
+  return st;
+}
+
 /* Keep where the stream has come to. is_rest: all that was planned is read. is_alive: also tell the
  * consumer's file that nothing moved. */
 static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *err) {
@@ -301,7 +332,7 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
   if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->moves_consumer)) {
     st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
     if (st == TARN_OK && t->state_path != NULL && has_moved) {
-      st = cli_follow_state_write(t->state_path, state.data, state.length, true, err);
+      st = write_state(t, &state, err);
     }
     tarn_string_free(&state);
     if (st == TARN_OK && t->moves_consumer) {
@@ -326,12 +357,16 @@ static void note_lags(tail *t, const tarn_stream_batch *batch) {
 static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_stream_batch *batch,
                                tarn_error *err) {
   int64_t now;
-  tarn_status st;
+  tarn_status st = t->complete != NULL ? cli_complete_apply(t->complete, array, err) : TARN_OK;
   cli_rows_tell_time(t->rows, batch->created_ms);
-  st = cli_rows_add(t->rows, array, err);
+  if (st == TARN_OK && array->release != NULL) {
+    st = cli_rows_add(t->rows, array, err);
+  }
   t->printed = t->printed_before + cli_rows_count(t->rows);
   note_lags(t, batch);
-  array->release(array);
+  if (array->release != NULL) {
+    array->release(array);
+  }
   if (st != TARN_OK) {
     return st;
   }
@@ -405,10 +440,12 @@ static int open_tail(tail *t, int64_t from, bool is_exact) {
   st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
   st = st == TARN_OK ? tarn_stream_create(t->scan.scan, &o, &t->stream, &err) : st;
   st = st == TARN_OK ? tarn_stream_get_kinds(t->scan.table, &kinds, &err) : st;
-  if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS && isatty(STDERR_FILENO) == 1) {
+  if (st == TARN_OK && cli_args_has(s->args, OPT_COMPLETE)) {
+    st = cli_complete_create(s, t->scan.table, t->stream, t->state_path, &t->complete, &err);
+  } else if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS && isatty(STDERR_FILENO) == 1) {
     cli_report_note(&s->report,
                     "the table has no changelog: rows come as they were written, without -U; "
-                    "changelog-producer=lookup or input gives a complete one");
+                    "--complete, or changelog-producer=lookup or input, gives a complete one");
   }
   st = st == TARN_OK ? start(t, from, is_exact, &err) : st;
   st = st == TARN_OK ? tarn_stream_reader_create(t->stream, 0, &t->reader, &err) : st;
@@ -508,6 +545,7 @@ int cli_run_tail(cli_session *s) {
   }
   to_cancel = NULL;
   cli_rows_free(t.rows);
+  cli_complete_free(t.complete);
   tarn_stream_reader_free(t.reader);
   tarn_stream_free(t.stream);
   cli_scan_close(&t.scan);

@@ -199,6 +199,9 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                              "to go on; --state names its file, which is only read"),
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
+    [OPT_COMPLETE] = FLAG("complete", 0,
+                          "of a table without changelog: keep the last row of each key, and give "
+                          "-U with every +U, and -D with all its values"),
     [OPT_FULL] = FLAG("full", 0, "all files of a bucket, whatever its picks would be"),
     [OPT_PARTITION] =
         VALUE("partition", 0, CLI_VALUE_TEXT, "K=V,...", "only the partitions with these values"),
@@ -241,7 +244,7 @@ bool cli_options_have(const cli_option_list *list, cli_option_id id) {
 #define READ_OPTIONS TAKES(ROWS, TRAVEL, OPT_COUNT, OPT_ROW_KIND, OPT_ROW_KIND_NAME)
 #define TAIL_OPTIONS                                                                           \
   TAKES(ROWS, OPT_BRANCH, OPT_ROW_KIND_NAME, OPT_FROM, OPT_CONSUMER, OPT_STATE, OPT_MAX_PLANS, \
-        OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS, OPT_CHECKPOINTS)
+        OPT_UNTIL_IDLE, OPT_FOLLOW, OPT_METRICS, OPT_CHECKPOINTS, OPT_COMPLETE)
 #define WRITE_OPTIONS                                                                            \
   TAKES(COMMIT, OPT_WATERMARK, OPT_OVERWRITE, OPT_OVERWRITE_PARTITION, OPT_COLUMNS,              \
         OPT_FIRST_ROW_ID, OPT_EVERY, OPT_INTERVAL, OPT_ON_ERROR, OPT_DEAD_LETTER, OPT_INPUT,     \

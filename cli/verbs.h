@@ -98,6 +98,7 @@ typedef enum cli_option_id {
   OPT_UNTIL_IDLE,
   OPT_FOLLOW,
   OPT_METRICS,
+  OPT_COMPLETE,
   OPT_CHECKPOINTS,
   OPT_CDC,
   OPT_TABLES,

@@ -251,6 +251,71 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_reader_checkpoint(tarn_stream_r
                                                                    tarn_string *out,
                                                                    tarn_error *err);
 
+/* ------------------------------------------------------------------ complete changelogs
+ *
+ * Upserts (TARN_STREAM_UPSERTS) made a complete changelog: the last row of each key is kept, in
+ * bounded memory and in files. A row of a key that is not known is +I, of a known one -U of the row
+ * before and +U; -D (and -U) of a known key is -D with all values of the row before, of an unknown
+ * one nothing. As Flink's ChangelogNormalize. Keys are known from the first row that comes on, so a
+ * stream should begin with the state of the table.
+ */
+
+typedef struct tarn_normaliser tarn_normaliser; /* one thread at a time */
+
+typedef struct tarn_normaliser_options {
+  size_t struct_size;
+  const char *folder;        /* for the files, of this normaliser alone; made at need. Never NULL */
+  int32_t is_temporary;      /* 1: files without names that go with the process; no checkpoints */
+  int32_t keeps_unchanged;   /* 1: -U and +U also of a row that comes once more as it was */
+  int64_t memory_bytes;      /* for pages of the files; 0: a quarter of the environment's */
+  const char *const *passed; /* columns that tell of the change, not of the row, such as _snapshot:
+                                -U and -D have them as they came with the change */
+  size_t n_passed;
+} tarn_normaliser_options;
+#define TARN_NORMALISER_OPTIONS_INIT {sizeof(tarn_normaliser_options), 0, 0, 0, 0, 0, 0}
+
+/* schema: of the rows, not taken: the row kind (int8) first, as tarn_stream_schema() gives it with
+ * scan option with_row_kind. keys: the columns of the primary key. out: tarn_normaliser_free().
+ * Errors: TARN_E_INVALID, TARN_E_NOT_FOUND (no such column, by name). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_create(tarn_env *env,
+                                                            const struct ArrowSchema *schema,
+                                                            const char *const *keys, size_t n_keys,
+                                                            const tarn_normaliser_options *options,
+                                                            tarn_normaliser **out, tarn_error *err);
+/* Files that no checkpoint names go. Accepts NULL. */
+TARN_EXPORT void tarn_normaliser_free(tarn_normaliser *normaliser);
+/* The changes that these rows make, in the same columns; out->release NULL: none. rows: a struct
+ * array of the schema, not taken. Errors: TARN_E_INVALID (a null in a key), TARN_E_IO, TARN_E_LIMIT
+ * (2 GiB in one column), TARN_E_NOMEM; after one of them only tarn_normaliser_free() works. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_apply(tarn_normaliser *normaliser,
+                                                           const struct ArrowArray *rows,
+                                                           struct ArrowArray *out, tarn_error *err);
+/* Put what is kept on the disk, and its place into a few bytes, to be stored in one step with the
+ * checkpoint of the stream: the rows applied so far are behind it. out: tarn_string_free() (data
+ * holds NULs). Errors: TARN_E_STATE (temporary, or a call failed before), TARN_E_IO. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_checkpoint(tarn_normaliser *normaliser,
+                                                                tarn_string *out, tarn_error *err);
+/* The last checkpoint is stored for good: files that only those before it need go. */
+TARN_EXPORT void tarn_normaliser_complete(tarn_normaliser *normaliser);
+/* Go on from a checkpoint, with the folder it was taken in, before any row. What came behind it is
+ * forgotten. Reads what is kept once. Any bytes. Errors: TARN_E_INVALID (other columns or keys),
+ * TARN_E_NOT_FOUND (the files are gone), TARN_E_CORRUPT, TARN_E_UNSUPPORTED (another version). */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_restore(tarn_normaliser *normaliser,
+                                                             const void *bytes, size_t n_bytes,
+                                                             tarn_error *err);
+
+typedef struct tarn_normaliser_stats {
+  size_t struct_size;
+  int64_t keys;          /* known */
+  int64_t file_bytes;    /* of rows, those that are of no use any more too */
+  int64_t garbage_bytes; /* of them */
+  int64_t index_bytes;   /* in memory, or in a file of its own when there is no room for it */
+  int64_t compactions;   /* of the files, so far */
+} tarn_normaliser_stats;
+#define TARN_NORMALISER_STATS_INIT {sizeof(tarn_normaliser_stats), 0, 0, 0, 0, 0}
+TARN_EXPORT void tarn_normaliser_get_stats(const tarn_normaliser *normaliser,
+                                           tarn_normaliser_stats *out);
+
 #ifdef __cplusplus
 }
 #endif
