@@ -482,6 +482,62 @@ static void write__loses_a_compaction_to_another_writer_but_no_row(void **state)
   wm_end(&m);
 }
 
+/* One commit of the writer that is open; true: its compaction was dropped. */
+static bool commit_as(write_maker *m, const char *user, const char *rows) {
+  tn_commit_options options = {.user = user, .drops_compaction = true};
+  tn_commit_result result;
+  tn_committable c;
+  if (rows != NULL) {
+    wm_write(m, rows);
+  }
+  c = wm_prepare(m);
+  OK(tn_commit_append(m->table, &options, &c, &result, err));
+  return result.has_dropped;
+}
+
+/* Larger than what comes after it, so that only level 0 is picked. */
+#define LARGE "qwertyuiopasdfghjklzxcvbnm1234567890"
+
+/* What another writer brought up to the levels is looked for there, though no file is common: else
+ * a key would be there twice. */
+static void write__looks_up_in_no_levels_that_are_gone(void **state) {
+  static const struct {
+    const char *options, *rows;
+  } cases[] = {{"bucket=1;deletion-vectors.enabled=true", "20|m;50|" LARGE ";60|b;70|c"},
+               {"bucket=1;merge-engine=first-row", "20|o;50|" LARGE ";60|b;70|c"},
+               {"bucket=1;changelog-producer=lookup", "20|m;50|" LARGE ";60|b;70|c"}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    write_maker m;
+    tn_write *own;
+    uint32_t only;
+    begin(&m, cases[i].options);
+    wm_write(&m, "50|" LARGE);
+    OK(tn_partition_number(m.write, tn_binary_row_empty(), &only, err));
+    OK(tn_write_compact(m.write, m.write->router.by_number[only], 0, true, err));
+    assert_false(commit_as(&m, "u", NULL));
+    assert_string_equal(levels(&m), "5:1");
+    assert_false(commit_as(&m, "u", "60|b"));
+    assert_string_equal(levels(&m), "4:1 5:1");
+    own = m.write;
+    m.options.user = "o";
+    OK(wm_try_open(&m, err));
+    assert_false(commit_as(&m, "o", "20|o"));
+    OK(tn_partition_number(m.write, tn_binary_row_empty(), &only, err));
+    OK(tn_write_compact(m.write, m.write->router.by_number[only], 0, true, err));
+    assert_false(commit_as(&m, "o", NULL));
+    assert_string_equal(levels(&m), "5:1");
+    tn_write_free(m.write);
+    m.write = own;
+    assert_true(commit_as(&m, "u", "20|m"));
+    assert_string_equal(levels(&m), "0:1 5:1");
+    OK(tn_write_refresh(m.write, err));
+    assert_false(commit_as(&m, "u", "70|c"));
+    assert_string_equal(wm_rows(&m), cases[i].rows);
+    wm_end(&m);
+  }
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static const char *const failing_options[] = {"bucket=1;num-sorted-run.compaction-trigger=2",
@@ -783,6 +839,7 @@ int main(void) {
       cmocka_unit_test(compact__is_told_with_the_next_commit),
       cmocka_unit_test(compact__opens_a_bucket_that_nobody_wrote),
       cmocka_unit_test(write__loses_a_compaction_to_another_writer_but_no_row),
+      cmocka_unit_test(write__looks_up_in_no_levels_that_are_gone),
       cmocka_unit_test(write__failing_storage_leaves_the_table_right),
       cmocka_unit_test(write__failing_allocations_leave_no_file),
       cmocka_unit_test(write__walks_like_a_table_that_is_not_compacted),
