@@ -25,7 +25,7 @@ typedef struct cdc_job {
   cdc_run run;
   cdc_reader reader;
   cli_source source;
-  bool has_source, is_finished, has_regex, fans_out;
+  bool has_source, is_finished, is_idle, has_regex, fans_out;
   regex_t regex;       /* of --tables */
   cdc_target *targets; /* owned */
   route *routes;       /* owned; the last one used first */
@@ -439,7 +439,7 @@ static tarn_status find_line(cdc_job *job, size_t *n, bool *has_one, tarn_error 
   cli_source *s = &job->source;
   size_t looked_at = 0;
   bool is_idle = false;
-  *has_one = false;
+  *has_one = job->is_idle = false;
   for (;;) {
     size_t left = cli_source_left(s);
     const char *end =
@@ -454,6 +454,7 @@ static tarn_status find_line(cdc_job *job, size_t *n, bool *has_one, tarn_error 
     looked_at = left;
     st = cli_source_fill(s, job->wake_ms, &is_idle, err);
     if (st != TARN_OK || is_idle) {
+      job->is_idle = is_idle;
       return st;
     }
   }
@@ -490,7 +491,7 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
     if (st == TARN_OK && job->every > 0 && job->since_commit >= job->every) {
       st = commit(job, err);
     }
-    if (st == TARN_OK && job->wake_ms > 0 && (job->records & 63) == 0 &&
+    if (st == TARN_OK && job->wake_ms > 0 && (job->is_idle || (job->records & 63) == 0) &&
         cli_now_ms() >= job->wake_ms) {
       st = job->since_commit > 0 ? commit(job, err) : TARN_OK;
       job->wake_ms = cli_now_ms() + job->interval_ms;
