@@ -31,6 +31,49 @@ static cli_column *find_column(cdc_target *t, const char *name) {
   return cli_column_find(&t->columns->root, name, strlen(name));
 }
 
+static bool is_set(const cdc_run *run, const cli_json *json, const char *key) {
+  char value[16];
+  find_option(run, json, key, value, sizeof(value));
+  return strcmp(value, "true") == 0 || strcmp(value, "TRUE") == 0;
+}
+
+/* Do the options let a first-row or partial-update table take deletes? */
+static bool lets_deletes(const cdc_run *run, const cli_json *json) {
+  static const char *const keys[] = {"ignore-delete",
+                                     "first-row.ignore-delete",
+                                     "partial-update.ignore-delete",
+                                     "deduplicate.ignore-delete",
+                                     "partial-update.remove-record-on-delete",
+                                     "partial-update.remove-record-on-sequence-group"};
+  static const char group[] = ".sequence-group";
+  size_t options = cli_json_find(json, 0, "options");
+  bool lets = false;
+  for (size_t i = 0; i < CLI_COUNT(keys); i++) {
+    lets = lets || is_set(run, json, keys[i]);
+  }
+  for (size_t i = options != SIZE_MAX ? cli_json_first(json, options) : SIZE_MAX;
+       i != SIZE_MAX && i < json->nodes[options].after; i = json->nodes[i].after) {
+    size_t n = json->nodes[i].key_end - json->nodes[i].key_begin;
+    lets = lets ||
+           (n > sizeof(group) && memcmp(json->text + json->nodes[i].key_end - (sizeof(group) - 1),
+                                        group, sizeof(group) - 1) == 0);
+  }
+  return lets;
+}
+
+/* What the merge engine and the changelog want. */
+static void look_at_engine(cdc_target *t, const cli_json *json) {
+  char engine[64], producer[64];
+  find_option(t->run, json, "merge-engine", engine, sizeof(engine));
+  find_option(t->run, json, "changelog-producer", producer, sizeof(producer));
+  if (t->has_key && (strcmp(engine, "first-row") == 0 || strcmp(engine, "partial-update") == 0)) {
+    t->refuses_deletes = !lets_deletes(t->run, json);
+  } else if (t->has_key) {
+    t->needs_values = strcmp(engine, "aggregation") == 0;
+    t->wants_before = t->needs_values || strcmp(producer, "input") == 0;
+  }
+}
+
 /* Keys, defaults, engine. */
 static tarn_status look_at_table(cdc_target *t, tarn_error *err) {
   tarn_string facts;
@@ -73,10 +116,7 @@ static tarn_status look_at_table(cdc_target *t, tarn_error *err) {
       }
     }
   }
-  find_option(t->run, &json, "merge-engine", value, sizeof(value));
-  t->needs_values = t->has_key && strcmp(value, "aggregation") == 0;
-  find_option(t->run, &json, "changelog-producer", value, sizeof(value));
-  t->wants_before = t->has_key && (t->needs_values || strcmp(value, "input") == 0);
+  look_at_engine(t, &json);
   find_option(t->run, &json, "rowkind.field", value, sizeof(value));
   t->kind_column = value[0] != '\0' ? find_column(t, value) : NULL;
   cli_json_reset(&json);
@@ -118,7 +158,7 @@ static void close_table(cdc_target *t) {
   t->is_key = NULL;
   t->metas = NULL;
   t->kind_column = NULL;
-  t->has_key = t->wants_before = t->needs_values = false;
+  t->has_key = t->wants_before = t->needs_values = t->refuses_deletes = false;
 }
 
 static tarn_status open_table(cdc_target *t, tarn_error *err) {
@@ -420,6 +460,14 @@ static bool add_missing(image_job *j, const char *kind, uint32_t image, uint32_t
   return true;
 }
 
+/* A row that takes another one away. */
+static bool takes_away(image_job *j, uint32_t image) {
+  return !j->t->refuses_deletes ||
+         fault_at(j, image,
+                  "a delete, or a change of the key, which the table's merge engine takes only "
+                  "with 'ignore-delete' or other options of its own");
+}
+
 /* One row. fallback: the image that has what this one lacks; may_fill: NOT NULL columns without a
  * value get one of no meaning. */
 static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t fallback,
@@ -517,7 +565,8 @@ static bool add_update(image_job *j, const cdc_change *change) {
   uint32_t fallback = change->before_is_patch ? CDC_NONE : change->before;
   bool whole;
   if (t->has_key && change->before != CDC_NONE && key_changes(j, change)) {
-    return add_image(j, "-D", change->before, rest, !t->needs_values) &&
+    return takes_away(j, change->before) &&
+           add_image(j, "-D", change->before, rest, !t->needs_values) &&
            add_image(j, "+I", change->after, fallback, false);
   }
   if (!t->wants_before) {
@@ -537,6 +586,9 @@ static bool add_update(image_job *j, const cdc_change *change) {
 static bool add_change(image_job *j, const cdc_change *change) {
   cdc_target *t = j->t;
   if (change->kind != NULL) { /* as the feed says */
+    if (change->before != CDC_NONE && !takes_away(j, change->before)) {
+      return false;
+    }
     return add_image(j, change->kind, change->before != CDC_NONE ? change->before : change->after,
                      CDC_NONE, change->kind[1] == 'D' && !t->needs_values);
   }
@@ -555,7 +607,8 @@ static bool add_change(image_job *j, const cdc_change *change) {
                     "the table aggregates, so a delete needs the whole row before (as with REPLICA "
                     "IDENTITY FULL)");
   }
-  return add_image(j, "-D", change->before, CDC_NONE, !t->needs_values);
+  return takes_away(j, change->before) &&
+         add_image(j, "-D", change->before, CDC_NONE, !t->needs_values);
 }
 
 cdc_outcome cdc_target_add(cdc_target *t, const cdc_reader *reader, const cdc_record *record,

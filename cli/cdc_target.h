@@ -45,6 +45,7 @@ struct cdc_target {
   cli_column **metas;      /* of each of run->metas; NULL: the table has no such column; owned */
   cli_column *kind_column; /* rowkind.field; NULL: none */
   bool has_key, wants_before, needs_values;
+  bool refuses_deletes; /* its engine does, unless options say otherwise */
   /* of the batch */
   int64_t *lines; /* of each row; owned */
   size_t *raw_at; /* where each row's record ends in raw; owned */

@@ -304,7 +304,9 @@ static bool add_local(cdc_values *v, cli_column *c, const char *text, size_t n) 
   if (n + 8 > sizeof(copy)) {
     return cli_expected_type(v->columns, c);
   }
-  if (v->style.zone != NULL) {
+  if (v->style.zone != NULL && n >= 16 && memcmp(v->minute, text, 16) == 0) {
+    minutes = v->offset;
+  } else if (v->style.zone != NULL) {
     (void)snprintf(head, sizeof(head), "%.*s", (int)(n < 19 ? n : 19), text);
     if (n > 10 && head[10] == 'T') {
       head[10] = ' ';
@@ -313,7 +315,9 @@ static bool add_local(cdc_values *v, cli_column *c, const char *text, size_t n) 
         cli_time_parse("time", head, v->style.zone, &millis, &err) != TARN_OK) {
       return cli_expected_type(v->columns, c);
     }
-    minutes = (int)((as_utc - millis) / 60000);
+    v->offset = minutes = (int)((as_utc - millis) / 60000);
+    memset(v->minute, 0, sizeof(v->minute));
+    memcpy(v->minute, text, n < 16 ? n : 16);
   }
   length =
       snprintf(copy, sizeof(copy), "%.*s%s%c%02d:%02d", (int)n, text, n == 10 ? " 00:00:00" : "",

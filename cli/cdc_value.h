@@ -57,6 +57,8 @@ typedef struct cdc_values {
   cdc_style style;
   cli_text scratch, bytes; /* owned */
   uint32_t bad;            /* the node that was refused */
+  char minute[17];         /* of the last local time, and its minutes east of Greenwich */
+  int offset;
 } cdc_values;
 
 void cdc_values_reset(cdc_values *values);

@@ -113,7 +113,12 @@ static tarn_status read_arguments(cdc_job *job, tarn_error *err) {
     }
   }
   job->run.style = job->run.format->style;
-  job->run.style.zone = args->values[OPT_TIME_ZONE];
+  job->run.style.zone =
+      args->values[OPT_TIME_ZONE] != NULL ? args->values[OPT_TIME_ZONE] : getenv("TZ");
+  if (job->run.style.zone != NULL &&
+      (job->run.style.zone[0] == '\0' || strcmp(job->run.style.zone, "UTC") == 0)) {
+    job->run.style.zone = NULL;
+  }
   job->run.evolves = cli_args_has(args, OPT_EVOLVE);
   job->run.kind_name =
       args->values[OPT_ROW_KIND_NAME] != NULL ? args->values[OPT_ROW_KIND_NAME] : "_row_kind";
