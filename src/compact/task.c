@@ -150,7 +150,21 @@ typedef enum upgrade_way {
   UPGRADE_REWRITE_WITHOUT_DELETES
 } upgrade_way;
 
-/* Of tables that need lookup; rule: LookupMergeTreeCompactRewriter#upgradeStrategy. */
+/* Is all in a file of level 0 newer than what lies deeper? Not always where several write to a
+ * bucket: each counts on from what it found there. */
+static bool is_newest(const tn_compact_task *t, const tn_data_file *file) {
+  for (int32_t r = 0; r < t->n_deeper; r++) {
+    for (int32_t i = 0; i < t->deeper[r].n_files; i++) {
+      if (t->deeper[r].files[i].meta->max_sequence > file->min_sequence) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Of tables that need lookup; rule: LookupMergeTreeCompactRewriter#upgradeStrategy. Where a deeper
+ * row is the newer one Java leaves the older one above it. */
 static upgrade_way lookup_way(const tn_compact_task *t, const tn_data_file *file) {
   const tn_table_facts *facts = &t->setup.table->facts;
   int32_t level = t->unit.output_level;
@@ -163,8 +177,8 @@ static upgrade_way lookup_way(const tn_compact_task *t, const tn_data_file *file
   if (facts->deletion_vectors && may_have_deletes(file)) {
     return UPGRADE_REWRITE_WITHOUT_DELETES;
   }
-  if (level == t->top_level ||
-      (facts->merge_engine == TN_ENGINE_DEDUPLICATE && facts->n_sequence_columns == 0)) {
+  if (level == t->top_level || (facts->merge_engine == TN_ENGINE_DEDUPLICATE &&
+                                facts->n_sequence_columns == 0 && is_newest(t, file))) {
     return UPGRADE_CHANGELOG;
   }
   return UPGRADE_REWRITE;

@@ -396,6 +396,31 @@ static void bucket__marks_and_forgets(void **state) {
   end(&b);
 }
 
+/* Another writer's row, committed before, may be the newer one: what lies above it is its copy, or
+ * else the next compaction would look up the older row. */
+static void bucket__merges_what_is_older_than_deeper_rows(void **state) {
+  static const struct {
+    const char *options, *added, *taken;
+  } cases[] = {
+      {"x=y" VECTORS, "3|+|1|b;3|+|2|b", "-f1@0 +[7|+I|1|a;3|+I|2|b]@4 !1"},
+      {"changelog-producer=lookup", "3|+|1|b;3|+|2|b",
+       "-f1@0 +[7|+I|1|a;3|+I|2|b]@4 ~[7|-U|1|a;7|+U|1|a;3|+I|2|b]@4"},
+      {"x=y" VECTORS, "7|+|1|b;8|+|2|b", "-f1@0 +f1@4 !1"},
+      {"changelog-producer=lookup", "8|+|1|b", "-f1@0 +f1@4 ~[7|-U|1|a;8|+U|1|b]@4"},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    bucket_maker b;
+    begin(&b, KV, "k", cases[i].options);
+    rm_file(&b.m, "0L5 7|+|1|a")->file_size = 100000;
+    OK(create(&b, err));
+    add(&b, cases[i].added);
+    assert_true(compacts(&b, false));
+    assert_takes(&b, cases[i].taken);
+    end(&b);
+  }
+}
+
 /* B61: a full compaction of one file with a vector. */
 static void bucket__rewrites_a_marked_file(void **state) {
   bucket_maker b;
@@ -725,6 +750,7 @@ int main(void) {
       cmocka_unit_test(bucket__tells_real_changes),
       cmocka_unit_test(bucket__breaks_ties_as_reads_do),
       cmocka_unit_test(bucket__marks_and_forgets),
+      cmocka_unit_test(bucket__merges_what_is_older_than_deeper_rows),
       cmocka_unit_test(bucket__rewrites_a_marked_file),
       cmocka_unit_test(bucket__marks_by_sequence_field),
       cmocka_unit_test(bucket__forgets_vectors_of_files_that_went),
