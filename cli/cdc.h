@@ -55,6 +55,7 @@ typedef struct cdc_record {
   cdc_change *changes; /* borrowed from the reader until the next record */
   size_t n_changes;
   const cdc_schema *schema; /* NULL: none */
+  bool is_flat;             /* members that begin with two underscores are no columns */
   uint32_t types;           /* an object: the source's SQL type of each column; CDC_NONE */
   uint32_t meta;            /* the object that --metadata looks into */
 } cdc_record;

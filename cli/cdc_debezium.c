@@ -2,8 +2,8 @@
  *
  * Plain ({"before","after","source","op",..}), in an envelope with the schema
  * ({"schema","payload"}), with the message's key beside it ({"key","value"}), or as kcat prints
- * messages ("key" and "payload" as texts). A schema is read once; the records that begin with the
- * same text are known by it.
+ * messages ("key" and "payload" as texts); rows alone, as ExtractNewRecordState leaves them. A
+ * schema is read once; the records that begin with the same text are known by it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -399,6 +399,38 @@ static bool read_change(cdc_reader *reader, uint32_t root, uint32_t op, uint32_t
   return true;
 }
 
+/* What ExtractNewRecordState leaves of a change: the row, with "__op", "__deleted", "__table" in it
+ * (add.fields, delete.tombstone.handling.mode=rewrite). */
+static bool read_flat(cdc_reader *reader, uint32_t root, cdc_record *out, cli_row_fault *fault) {
+  const cdc_json *json = &reader->json;
+  uint32_t op = cdc_json_find(json, root, "__op");
+  uint32_t deleted = cdc_json_find(json, root, "__deleted");
+  bool has_op = !cdc_json_is_null(json, op);
+  char letter = 'u';
+  cdc_change *change = cdc_add_change(reader, out, fault);
+  if (change == NULL) {
+    return false;
+  }
+  if (has_op) {
+    letter = json->text[json->nodes[op].begin];
+    if (!cdc_json_is(json, op, CDC_STRING) || json->nodes[op].n != 1 ||
+        strchr("crud", letter) == NULL) {
+      return cdc_wrong(json, op, "\"c\", \"r\", \"u\" or \"d\"", fault);
+    }
+  }
+  if (cdc_json_is(json, deleted, CDC_TRUE) || cdc_json_equals(json, deleted, "true")) {
+    letter = 'd';
+  }
+  out->is_flat = true;
+  change->op = letter == 'd' ? CDC_DELETE : letter == 'u' ? CDC_UPDATE : CDC_INSERT;
+  change->before = letter == 'd' ? root : CDC_NONE;
+  change->after = letter == 'd' ? CDC_NONE : root;
+  return (cdc_take_name(reader, cdc_json_find(json, root, "__table"), &out->table) &&
+          cdc_take_name(reader, cdc_json_find(json, root, "__db"), &out->database) &&
+          cdc_take_name(reader, cdc_json_find(json, root, "__schema"), &out->schema_name)) ||
+         cdc_wrong(json, root, "shorter names", fault);
+}
+
 bool cdc_read_debezium(cdc_reader *reader, cdc_record *out, cli_row_fault *fault) {
   const cdc_json *json = &reader->json;
   uint32_t key = cdc_json_find(json, 0, "key"), value = cdc_json_find(json, 0, "value");
@@ -436,6 +468,10 @@ bool cdc_read_debezium(cdc_reader *reader, cdc_record *out, cli_row_fault *fault
     return cdc_wrong(json, root, "a change as an object", fault);
   }
   op = cdc_json_find(json, root, "op");
+  if (op == CDC_NONE && (cdc_json_find(json, root, "__op") != CDC_NONE ||
+                         cdc_json_find(json, root, "__deleted") != CDC_NONE)) {
+    return read_flat(reader, root, out, fault);
+  }
   if (op == CDC_NONE) {
     return read_other(reader, root, out, fault);
   }

@@ -485,6 +485,9 @@ static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t f
         memcmp(j->json->text + node->key, kind_name, node->n_key) == 0) {
       continue;
     }
+    if (j->record->is_flat && node->n_key > 2 && memcmp(j->json->text + node->key, "__", 2) == 0) {
+      continue;
+    }
     if (!add_member(j, i, may_fill, &next_hint)) {
       return false;
     }
