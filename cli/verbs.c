@@ -314,7 +314,9 @@ const cli_verb cli_verbs[] = {
      "{\"_next_snapshot\":N} on standard error tells where the stream stands.\n"
      "With --state a run goes on where the one before ended, however it ended: nothing is lost. "
      "After a kill some rows may come twice; {\"_resumed\":{\"rows\":N}} on standard error tells "
-     "how many rows came before those that follow.",
+     "how many rows came before those that follow.\n"
+     "As debezium or canal a -U and its +U are one record. --complete makes the changes of a table "
+     "without changelog complete; with --state its rows are kept in FILE.rows.",
      cli_run_tail_or_feed, NULL},
     {"table", "explain", ONE_TABLE, TAKES(ROWS, TRAVEL), CLI_SINCE_READ,
      "Show what reading would do: the plan, what is pruned, what is not visible yet and why",
