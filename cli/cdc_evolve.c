@@ -7,7 +7,7 @@
 /* ------------------------------------------------------------------ MySQL's types */
 
 /* Rule: MySqlTypeUtils, with its defaults (TINYINT(1) is a BOOLEAN). %d: the first number in
- * brackets, then the second; a type with brackets in the table is for those. */
+ * brackets, then the second. No type is longer than 60 bytes. */
 static const struct {
   const char *name;
   const char *type, *unsigned_type; /* NULL: the same */
@@ -49,7 +49,7 @@ static const struct {
 static bool mysql_type(const char *text, size_t n, char *out, size_t size) {
   char name[64];
   int numbers[2] = {-1, -1};
-  size_t length = 0, best = SIZE_MAX;
+  size_t length = 0, best = SIZE_MAX, n_filled = 0;
   bool is_unsigned;
   char *bracket;
   for (; length < n && length + 1 < sizeof(name); length++) {
@@ -83,19 +83,16 @@ static bool mysql_type(const char *text, size_t n, char *out, size_t size) {
     return true;
   }
   length = 0;
-  for (const char *at = mysql_types[best].type, *next; length + 1 < size; at = next + 2) {
-    static const int which[] = {0, 1};
-    size_t k = 0;
-    next = strstr(at, "%d");
-    length += (size_t)snprintf(out + length, size - length, "%.*s",
-                               (int)(next != NULL ? next - at : (ptrdiff_t)strlen(at)), at);
-    if (next == NULL || length >= size) {
-      break;
+  for (const char *at = mysql_types[best].type; *at != '\0' && length + 12 < size;) {
+    if (at[0] == '%') { /* %d */
+      length += (size_t)snprintf(out + length, size - length, "%d", numbers[n_filled++]);
+      at += 2;
+    } else {
+      out[length++] = *at++;
     }
-    k = at == mysql_types[best].type ? 0 : 1;
-    length += (size_t)snprintf(out + length, size - length, "%d", numbers[which[k]]);
   }
-  return length < size;
+  out[length] = '\0';
+  return true;
 }
 
 /* ------------------------------------------------------------------ new columns */
