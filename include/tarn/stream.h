@@ -267,7 +267,7 @@ typedef struct tarn_normaliser_options {
   const char *folder;        /* for the files, of this normaliser alone; made at need. Never NULL */
   int32_t is_temporary;      /* 1: files without names that go with the process; no checkpoints */
   int32_t keeps_unchanged;   /* 1: -U and +U also of a row that comes once more as it was */
-  int64_t memory_bytes;      /* for pages of the files; 0: a quarter of the environment's */
+  int64_t memory_bytes;      /* for pages of the files; 0: half of the environment's */
   const char *const *passed; /* columns that tell of the change, not of the row, such as _snapshot:
                                 -U and -D have them as they came with the change */
   size_t n_passed;

@@ -72,7 +72,7 @@ static tarn_status make(tarn_normaliser *n, const struct ArrowSchema *schema,
       .store = {.folder = o->folder,
                 .is_temporary = o->is_temporary != 0,
                 .memory_bytes =
-                    o->memory_bytes != 0 ? (size_t)o->memory_bytes : n->env->mem.budget_bytes / 4}};
+                    o->memory_bytes != 0 ? (size_t)o->memory_bytes : n->env->mem.budget_bytes / 2}};
   int32_t *columns;
   bool *is_passed;
   TN_TRY(prepare(n, schema, err));

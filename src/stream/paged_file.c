@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define FEW_PLACES 16 /* with one page each their memory is not counted */
+
 tarn_status tn_paged_file_init(tarn_env *env, const char *path, bool has_no_name, size_t page_bytes,
                                size_t max_bytes, tn_paged_file *out, tarn_error *err) {
   size_t n = 1;
@@ -139,12 +141,32 @@ tarn_status tn_paged_file_write(tn_paged_file *f, int64_t offset, const void *by
   return TARN_OK;
 }
 
-tarn_status tn_paged_file_sync(tn_paged_file *f, tarn_error *err) {
-  TN_TRY(need_file(f, err));
+static tarn_status write_changed(tn_paged_file *f, tarn_error *err) {
   for (size_t i = 0; i < f->n_places; i++) {
     if (f->is_changed[i]) {
       TN_TRY(write_place(f, i, err));
     }
   }
+  return TARN_OK;
+}
+
+tarn_status tn_paged_file_shrink(tn_paged_file *f, tarn_error *err) {
+  uint8_t *places;
+  if (f->n_places <= FEW_PLACES) {
+    return TARN_OK;
+  }
+  TN_TRY(write_changed(f, err));
+  memset(f->pages, 0xff, FEW_PLACES * sizeof(*f->pages));
+  f->n_places = FEW_PLACES;
+  places = tn_realloc(&f->env->mem, f->places, FEW_PLACES * f->page_bytes);
+  f->places = places != NULL ? places : f->places;
+  tn_unreserve(&f->env->mem, f->reserved);
+  f->reserved = 0;
+  return TARN_OK;
+}
+
+tarn_status tn_paged_file_sync(tn_paged_file *f, tarn_error *err) {
+  TN_TRY(need_file(f, err));
+  TN_TRY(write_changed(f, err));
   return tn_random_file_sync(f->file, err);
 }

@@ -31,6 +31,9 @@ TN_CHECKED tarn_status tn_paged_file_init(tarn_env *env, const char *path, bool 
 /* Go on with the first size_bytes bytes of a file that is there; it is cut behind them. Errors:
  * NOT_FOUND, CORRUPT (it is shorter), IO. */
 TN_CHECKED tarn_status tn_paged_file_open(tn_paged_file *f, int64_t size_bytes, tarn_error *err);
+/* Write what differs from the file, and go on with few places: for one more reading front to back.
+ * Nothing when it has few already. */
+TN_CHECKED tarn_status tn_paged_file_shrink(tn_paged_file *f, tarn_error *err);
 void tn_paged_file_reset(tn_paged_file *f); /* accepts one that is all zero; the file stays */
 void tn_paged_file_move(tn_paged_file *to, tn_paged_file *from);
 

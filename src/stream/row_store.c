@@ -167,7 +167,7 @@ void tn_row_store_free(tn_row_store *s) {
 
 static tarn_status make_index(tn_row_store *s, uint64_t n_slots, tn_paged_file *out,
                               tarn_error *err) {
-  size_t n = strlen(s->folder) + 16, max = s->memory_bytes / 4;
+  size_t n = strlen(s->folder) + 16, max = s->memory_bytes / 2;
   char *path = tn_alloc(&s->env->mem, n);
   tarn_status st;
   memset(out, 0, sizeof(*out));
@@ -221,6 +221,10 @@ static tarn_status grow_index(tn_row_store *s, tarn_error *err) {
     n_slots *= 2;
   }
   shift = shift_of(n_slots);
+  memset(&grown, 0, sizeof(grown));
+  if (s->n_slots > 0 && (s->n_slots + n_slots) * SLOT_BYTES > s->memory_bytes / 2) {
+    TN_TRY_TO(fail, tn_paged_file_shrink(&s->index, err)); /* not both in memory */
+  }
   TN_TRY_TO(fail, make_index(s, n_slots, &grown, err));
   for (uint64_t i = 0; i < s->n_slots; i++) {
     uint8_t *at;

@@ -16,8 +16,8 @@
  *       generation; a log that a checkpoint may still name stays until that is over.
  *   RS4 After a call that failed the store is only to be freed, or restored.
  *
- * Memory: up to half of memory_bytes for pages of the logs, the other half for the index; what does
- * not fit lies in files. One thread at a time. Internal.
+ * Memory: up to half of memory_bytes for pages of the logs (a quarter, but while one is compacted),
+ * the other half for the index; what does not fit lies in files. One thread at a time. Internal.
  */
 #ifndef TN_STREAM_ROW_STORE_H
 #define TN_STREAM_ROW_STORE_H
