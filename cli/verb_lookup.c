@@ -9,6 +9,7 @@
 #include "signals.h"
 #include "source.h"
 
+#define REFRESHES 5 /* of one batch: snapshots that expired meanwhile */
 #define BATCH_KEYS 1000
 #define PATIENCE_MS 20 /* keys that were read are not held back longer for others */
 
@@ -208,12 +209,34 @@ static tarn_status read_keys(lookup_job *job, tarn_error *err) {
 
 /* ------------------------------------------------------------------ answers */
 
+static int64_t seen_snapshot(const lookup_job *job) {
+  tarn_lookup_stats stats = TARN_LOOKUP_STATS_INIT;
+  tarn_lookup_get_stats(job->lookup, &stats);
+  return stats.snapshot_id;
+}
+
+/* A snapshot that expires while keys are asked for gives way to the latest one. */
+static tarn_status look_up(lookup_job *job, const struct ArrowSchema *schema,
+                           const struct ArrowArray *keys, struct ArrowArray *rows,
+                           tarn_error *err) {
+  tarn_status st = tarn_lookup_get(job->lookup, schema, keys, rows, NULL, err);
+  for (int i = 0; i < REFRESHES && st == TARN_E_NOT_FOUND; i++) {
+    int64_t before = seen_snapshot(job), now;
+    tarn_error why;
+    if (tarn_lookup_refresh(job->lookup, &now, &why) != TARN_OK || now == before) {
+      break; /* the one that was asked for is gone */
+    }
+    st = tarn_lookup_get(job->lookup, schema, keys, rows, NULL, err);
+  }
+  return st;
+}
+
 static tarn_status answer(lookup_job *job, tarn_error *err) {
   struct ArrowSchema schema;
   struct ArrowArray keys, rows = {0};
   tarn_status st = cli_columns_finish(job->keys, &schema, &keys, err);
   if (st == TARN_OK) {
-    st = tarn_lookup_get(job->lookup, &schema, &keys, &rows, NULL, err);
+    st = look_up(job, &schema, &keys, &rows, err);
   }
   if (st != TARN_OK) {
     return st;
