@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_BYTES ((size_t)1 << 30)
@@ -18,9 +20,20 @@ static tarn_status fail(tarn_error *err, tarn_status status, const char *what, c
   return status;
 }
 
+/* Is there something that no file may take the place of: a device, a pipe, a folder? */
+static bool is_special(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
 tarn_status cli_follow_state_read(const char *path, cli_text *out, bool *found, tarn_error *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd;
   tarn_status st = TARN_OK;
+  *found = false;
+  if (is_special(path)) {
+    return fail(err, TARN_E_IO, "not a regular file", path, EINVAL);
+  }
+  fd = open(path, O_RDONLY | O_CLOEXEC);
   *found = fd >= 0;
   if (fd < 0) {
     return errno == ENOENT ? TARN_OK : fail(err, TARN_E_IO, "read", path, errno);
@@ -71,6 +84,15 @@ static void sync_folder(const char *path) {
   free(folder);
 }
 
+static tarn_status write_special(const char *path, const void *bytes, size_t n, tarn_error *err) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC), number = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    number = write_all(fd, bytes, n);
+    (void)close(fd);
+  }
+  return number == 0 ? TARN_OK : fail(err, TARN_E_IO, "write", path, number);
+}
+
 tarn_status cli_follow_state_write(const char *path, const void *bytes, size_t n, bool has_sync,
                                    tarn_error *err) {
   size_t n_path = strlen(path) + 5;
@@ -78,6 +100,11 @@ tarn_status cli_follow_state_write(const char *path, const void *bytes, size_t n
   int fd, number = 0;
   if (temporary == NULL) {
     return fail(err, TARN_E_NOMEM, "write", path, 0);
+  }
+  if (is_special(path)) {
+    free(temporary);
+    return has_sync ? fail(err, TARN_E_IO, "not a regular file", path, EINVAL)
+                    : write_special(path, bytes, n, err);
   }
   (void)snprintf(temporary, n_path, "%s.tmp", path);
   fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

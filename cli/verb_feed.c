@@ -95,6 +95,9 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   if (cli_args_has(s->args, OPT_METRICS)) {
     return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");
   }
+  if (cli_args_has(s->args, OPT_COMPLETE)) {
+    return cli_usage(err, "--complete with --checkpoints: rows come as the table gives them");
+  }
   if (cli_args_has(s->args, OPT_FORMAT) && s->format != CLI_FORMAT_JSONL) {
     return cli_usage(err, "--checkpoints are lines between rows of jsonl");
   }
