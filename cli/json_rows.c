@@ -414,8 +414,17 @@ static bool read_variant(json_row *r, cli_column *c) {
 
 /* ------------------------------------------------------------------ objects */
 
-/* The column of the member whose quote is at r->at; NULL with *is_kind: it is the row kind. */
-static bool find_member(json_row *r, cli_column *row, cli_column **out, bool *is_kind) {
+/* What a member of an object is for. */
+typedef enum member {
+  MEMBER_COLUMN,
+  MEMBER_KIND,    /* of the row */
+  MEMBER_SNAPSHOT /* that table tail prints with each row; no table takes it */
+} member;
+
+#define SNAPSHOT_NAME "_snapshot"
+
+/* The column of the member whose quote is at r->at; NULL: see *what. */
+static bool find_member(json_row *r, cli_column *row, cli_column **out, member *what) {
   const char *kind_name = row == &r->columns->root ? r->columns->kind_name : NULL;
   const char *begin = r->at, *name;
   size_t n;
@@ -437,9 +446,13 @@ static bool find_member(json_row *r, cli_column *row, cli_column **out, bool *is
     return false;
   }
   *out = cli_column_find(row, name, n);
-  *is_kind = *out == NULL && kind_name != NULL && strlen(kind_name) == n &&
-             memcmp(kind_name, name, n) == 0;
-  if (*out == NULL && !*is_kind) {
+  if (*out == NULL && kind_name != NULL && strlen(kind_name) == n &&
+      memcmp(kind_name, name, n) == 0) {
+    *what = MEMBER_KIND;
+  } else if (*out == NULL && kind_name != NULL && strlen(SNAPSHOT_NAME) == n &&
+             memcmp(SNAPSHOT_NAME, name, n) == 0) {
+    *what = MEMBER_SNAPSHOT;
+  } else if (*out == NULL) {
     r->fault->at = (size_t)(begin - r->begin);
     cli_row_unknown(r->columns, row, name, n, r->fault->message, sizeof(r->fault->message));
     return false;
@@ -470,22 +483,42 @@ static bool read_kind(json_row *r) {
   return true;
 }
 
+/* A number, which is stepped over. */
+static bool skip_snapshot(json_row *r) {
+  const char *begin;
+  skip_blanks(r);
+  begin = r->at;
+  while (*r->at >= '0' && *r->at <= '9') {
+    r->at++;
+  }
+  return r->at > begin || wrong(r, NULL, "the number of a snapshot");
+}
+
 static bool read_member(json_row *r, cli_column *row) {
   const char *begin = r->at;
   cli_column *c = NULL;
-  bool is_kind = false;
-  if (!find_member(r, row, &c, &is_kind)) {
+  member what = MEMBER_COLUMN;
+  if (!find_member(r, row, &c, &what)) {
     return false;
   }
-  if (is_kind ? r->columns->has_kind : cli_column_is_met(row, c)) {
-    return twice(r, is_kind ? r->columns->kind_name : c->name, begin);
+  if (what == MEMBER_KIND ? r->columns->has_kind
+                          : what == MEMBER_COLUMN && cli_column_is_met(row, c)) {
+    return twice(r, what == MEMBER_KIND ? r->columns->kind_name : c->name, begin);
   }
   if (*r->at == ':' && r->at[1] != ' ') {
     r->at++;
   } else if (!read_colon(r, c)) {
     return false;
   }
-  return is_kind ? read_kind(r) : read_value(r, c);
+  switch (what) {
+    case MEMBER_KIND:
+      return read_kind(r);
+    case MEMBER_SNAPSHOT:
+      return skip_snapshot(r);
+    case MEMBER_COLUMN:
+      break;
+  }
+  return read_value(r, c);
 }
 
 static bool read_object(json_row *r, cli_column *row) {
