@@ -130,12 +130,30 @@ static tarn_status open_writer(cdc_target *t, tarn_error *err) {
   const cli_session *s = t->run->session;
   tarn_writer_options o = TARN_WRITER_OPTIONS_INIT;
   const char *spill = getenv("TMPDIR");
-  o.commit_user = s->args->values[OPT_COMMIT_USER];
+  o.commit_user = t->run->keeps_state ? tarn_sink_commit_user(t->follow.sink)
+                                      : s->args->values[OPT_COMMIT_USER];
   o.row_kind_name = t->run->kind_name;
   o.spill_folder = spill != NULL && *spill != '\0' ? spill : "/tmp";
   o.cancel = s->cancel;
   o.waits_for_compaction = t->run->waits;
   return tarn_writer_create(t->table, &o, &t->writer, err);
+}
+
+/* Truncates are commits without an identifier; the sink's user has none of those, so that its own
+ * tell how far it has come. */
+static tarn_status open_committer(cdc_target *t, tarn_error *err) {
+  const char *user = tarn_writer_commit_user(t->writer);
+  cli_text other = {0};
+  tarn_status st;
+  if (!t->run->keeps_state) {
+    return cli_committer(t->run->session, t->table, user, &t->committer, err);
+  }
+  cli_text_printf(&other, "%s-truncate", user);
+  cli_text_char(&other, '\0');
+  st = other.is_broken ? cli_no_memory(err)
+                       : cli_committer(t->run->session, t->table, other.data, &t->committer, err);
+  cli_text_reset(&other);
+  return st;
 }
 
 static void close_table(cdc_target *t) {
@@ -187,11 +205,15 @@ static tarn_status open_table(cdc_target *t, tarn_error *err) {
                      t->run->metas[i].key);
     }
   }
+  if (st == TARN_OK && t->run->keeps_state) {
+    st = t->follow.sink == NULL ? cli_follow_open(s, t->table, &t->follow, err)
+                                : cli_follow_reopen(&t->follow, t->table, err);
+  }
   if (st == TARN_OK) {
     st = open_writer(t, err);
   }
   if (st == TARN_OK) {
-    st = cli_committer(s, t->table, tarn_writer_commit_user(t->writer), &t->committer, err);
+    st = open_committer(t, err);
   }
   t->values.columns = t->columns;
   return st == TARN_OK ? cli_columns_begin(t->columns, err) : st;
@@ -220,6 +242,7 @@ void cdc_target_free(cdc_target *t) {
     return;
   }
   close_table(t);
+  cli_follow_close(&t->follow);
   cdc_values_reset(&t->values);
   cli_text_reset(&t->raw);
   free(t->lines);
@@ -758,6 +781,23 @@ tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error
   t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
   t->since_commit = 0;
   return result.compaction_dropped ? tarn_writer_refresh(t->writer, err) : TARN_OK;
+}
+
+tarn_status cdc_target_follow(cdc_target *t, bool *has_committed, tarn_error *err) {
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_status st = TARN_OK;
+  *has_committed = false;
+  if (t->follow.taken > t->follow.taken_before) {
+    st = cdc_target_flush(t, err);
+    if (st == TARN_OK) {
+      st = cli_follow_commit(&t->follow, t->writer, &result, err);
+    }
+    *has_committed = result.commits > 0;
+    t->commits += result.commits;
+    t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
+    t->since_commit = st == TARN_OK ? 0 : t->since_commit;
+  }
+  return st == TARN_OK ? cli_follow_metrics(&t->follow, t->writer, err) : st;
 }
 
 tarn_status cdc_target_truncate(cdc_target *t, tarn_error *err) {

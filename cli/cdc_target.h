@@ -8,6 +8,7 @@
 
 #include "cdc.h"
 #include "change.h"
+#include "follow.h"
 #include "refused.h"
 
 #define CDC_BATCH_ROWS 8192
@@ -26,6 +27,7 @@ typedef struct cdc_run {
   const tarn_option *metas; /* column = path */
   size_t n_metas;
   bool evolves, waits; /* --evolve; commits wait for compactions */
+  bool keeps_state;    /* --state: commits go through follow, and there is one target */
   cli_refused refused;
   const char *source_name;
 } cdc_run;
@@ -37,7 +39,8 @@ struct cdc_target {
   char *name; /* owned */
   tarn_table *table;
   tarn_writer *writer;
-  tarn_committer *committer;
+  tarn_committer *committer; /* with run->keeps_state of truncates alone */
+  cli_follow follow;         /* with run->keeps_state */
   cli_columns *columns;
   cdc_values values;
   bool *is_key; /* of each column; owned */
@@ -85,6 +88,8 @@ tarn_status cdc_target_flush(cdc_target *target, tarn_error *err);
  * abort it). */
 tarn_status cdc_target_prepare(cdc_target *target, tarn_messages **out, tarn_error *err);
 tarn_status cdc_target_commit(cdc_target *target, tarn_messages *messages, tarn_error *err);
+/* With run->keeps_state instead: all that was taken in. Nothing is done if nothing was. */
+tarn_status cdc_target_follow(cdc_target *target, bool *has_committed, tarn_error *err);
 /* Take all rows out of the table. Nothing is pending. */
 tarn_status cdc_target_truncate(cdc_target *target, tarn_error *err);
 /* Change the schema and begin anew with it. Nothing is pending. */

@@ -14,6 +14,7 @@
 
 #define MAX_ROUTES 4096 /* of tables of the source that are remembered */
 #define MAX_CHANGES 16  /* of the schema, for one record */
+#define FOLLOW_INTERVAL_MS 10000
 
 typedef struct route { /* from a table of the source */
   struct route *next;
@@ -95,10 +96,33 @@ static tarn_status read_tables(cdc_job *job, const char *text, tarn_error *err) 
   return TARN_OK;
 }
 
+/* --follow, --state, --metrics. */
+static tarn_status read_follow(cdc_job *job, tarn_error *err) {
+  const cli_args *args = job->run.session->args;
+  bool follows = cli_args_has(args, OPT_FOLLOW);
+  job->run.keeps_state = cli_args_has(args, OPT_STATE);
+  if ((follows || job->run.keeps_state) && cli_args_has(args, OPT_DRY_RUN)) {
+    return cli_usage(err, "--%s and --dry-run exclude each other", follows ? "follow" : "state");
+  }
+  if (job->run.keeps_state && job->fans_out) {
+    return cli_usage(err,
+                     "--state keeps how far one table has come: it does not go with %s, which "
+                     "names many. Give each table a run of its own, with --tables",
+                     args->arguments[0]);
+  }
+  if (!job->run.keeps_state && cli_args_has(args, OPT_METRICS)) {
+    return cli_usage(err, "with --cdc --metrics needs --state");
+  }
+  if (follows && job->every == 0 && job->interval_ms == 0) {
+    job->interval_ms = FOLLOW_INTERVAL_MS;
+  }
+  return TARN_OK;
+}
+
 static tarn_status read_arguments(cdc_job *job, tarn_error *err) {
-  static const cli_option_id others[] = {OPT_FORMAT,  OPT_OVERWRITE,    OPT_OVERWRITE_PARTITION,
-                                         OPT_COLUMNS, OPT_FIRST_ROW_ID, OPT_COMMIT_ID,
-                                         OPT_STATE,   OPT_FOLLOW,       OPT_WATERMARK};
+  static const cli_option_id others[] = {OPT_FORMAT,   OPT_OVERWRITE,    OPT_OVERWRITE_PARTITION,
+                                         OPT_COLUMNS,  OPT_FIRST_ROW_ID, OPT_COMMIT_ID,
+                                         OPT_WATERMARK};
   const cli_args *args = job->run.session->args;
   const char *name = args->arguments[0], *path = args->n_arguments > 1 ? args->arguments[1] : NULL;
   tarn_status st = TARN_OK;
@@ -140,6 +164,9 @@ static tarn_status read_arguments(cdc_job *job, tarn_error *err) {
   }
   if (st == TARN_OK) {
     st = cli_duration(args, OPT_INTERVAL, &job->interval_ms, err);
+  }
+  if (st == TARN_OK) {
+    st = read_follow(job, err);
   }
   if (st == TARN_OK && !job->run.format->names_tables && (job->has_regex || job->fans_out)) {
     st = cli_usage(err, "--cdc %s: its records name no table, so they go to one",
@@ -287,12 +314,23 @@ static tarn_status find_target(cdc_job *job, const cdc_record *record, cdc_targe
 
 /* ------------------------------------------------------------------ commits */
 
+static void begin_round(cdc_job *job) {
+  job->since_commit = 0;
+  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+}
+
 /* One round: all tables. */
 static tarn_status commit(cdc_job *job, tarn_error *err) {
   size_t n = 0, i = 0;
   tarn_messages **messages;
   tarn_status st = TARN_OK;
   bool has_committed = false;
+  if (job->run.keeps_state) {
+    st = cdc_target_follow(job->targets, &has_committed, err);
+    job->n_commits += has_committed;
+    begin_round(job);
+    return st;
+  }
   for (cdc_target *t = job->targets; t != NULL; t = t->next) {
     n++;
   }
@@ -324,8 +362,7 @@ static tarn_status commit(cdc_job *job, tarn_error *err) {
   }
   free(messages);
   job->n_commits += has_committed;
-  job->since_commit = 0;
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  begin_round(job);
   return st;
 }
 
@@ -450,6 +487,10 @@ static tarn_status find_line(cdc_job *job, size_t *n, bool *has_one, tarn_error 
     const char *end =
         left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
     tarn_status st;
+    if (end == NULL && s->is_end && cli_ending_came()) { /* a line that was cut short */
+      job->is_finished = true;
+      return TARN_OK;
+    }
     if (end != NULL || s->is_end) {
       *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
       *has_one = *n > 0;
@@ -480,7 +521,13 @@ static tarn_status next_line(cdc_job *job, tarn_error *err) {
   }
   length = n - (text[n - 1] == '\n');
   if (strspn(text, " \t\r") < length) { /* ends at the line break at last */
-    st = take_record(job, n, length, err);
+    cli_follow *follow = job->run.keeps_state ? &job->targets->follow : NULL;
+    if (follow == NULL || !cli_follow_drops(follow)) {
+      st = take_record(job, n, length, err);
+      if (follow != NULL && st == TARN_OK) { /* not before: to take it in may need a commit */
+        follow->taken++;
+      }
+    }
   }
   if (st == TARN_OK) {
     cli_source_consume(&job->source, n);
@@ -498,7 +545,7 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && job->wake_ms > 0 && (job->is_idle || (job->records & 63) == 0) &&
         cli_now_ms() >= job->wake_ms) {
-      st = job->since_commit > 0 ? commit(job, err) : TARN_OK;
+      st = job->since_commit > 0 || job->run.keeps_state ? commit(job, err) : TARN_OK;
       job->wake_ms = cli_now_ms() + job->interval_ms;
     }
     if ((job->records & 1023) == 0) {
@@ -513,7 +560,7 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
 static void report(cdc_job *job) {
   cli_session *s = job->run.session;
   cli_text json = {0}, words = {0};
-  int64_t files = 0, bytes = 0, n_tables = 0, without_before = 0, snapshot = 0;
+  int64_t files = 0, bytes = 0, n_tables = 0, without_before = 0, snapshot = 0, n_dropped = 0;
   cli_text_puts(&json, "\"tables\":{");
   for (cdc_target *t = job->targets; t != NULL; t = t->next) {
     tarn_writer_stats stats = {sizeof(stats), 0, 0, 0, 0};
@@ -521,6 +568,7 @@ static void report(cdc_job *job) {
     files += t->files + stats.files;
     bytes += t->bytes + stats.bytes;
     without_before += t->without_before;
+    n_dropped += t->follow.n_dropped;
     snapshot = t->snapshot;
     cli_text_puts(&json, n_tables++ > 0 ? "," : "");
     cli_text_json(&json, t->name, strlen(t->name));
@@ -530,15 +578,19 @@ static void report(cdc_job *job) {
   cli_text_printf(&json,
                   "},\"records\":%lld,\"rows\":%lld,\"refused\":%lld,\"not_chosen\":%lld,"
                   "\"without_before\":%lld,\"schema_changes_made\":%lld,\"files\":%lld,"
-                  "\"bytes\":%lld,\"commits\":%lld",
+                  "\"bytes\":%lld,\"commits\":%lld,\"taken_before\":%lld",
                   (long long)job->records, (long long)job->rows, (long long)job->run.refused.count,
                   (long long)job->n_unchosen, (long long)without_before, (long long)job->n_altered,
-                  (long long)files, (long long)bytes, (long long)job->n_commits);
+                  (long long)files, (long long)bytes, (long long)job->n_commits,
+                  (long long)n_dropped);
   cli_text_printf(&words, "%lld record%s, %lld row%s", (long long)job->records, cli_s(job->records),
                   (long long)job->rows, cli_s(job->rows));
   if (job->run.refused.count > 0) {
     cli_text_printf(&words, ", %lld record%s refused", (long long)job->run.refused.count,
                     cli_s(job->run.refused.count));
+  }
+  if (n_dropped > 0) {
+    cli_text_printf(&words, ", %lld taken before", (long long)n_dropped);
   }
   if (job->n_unchosen > 0) {
     cli_text_printf(&words, ", %lld of other tables", (long long)job->n_unchosen);
@@ -618,7 +670,8 @@ int cli_run_cdc(cli_session *s) {
     st = cli_source_open(path, &job.source, &err);
   }
   if (st == TARN_OK) {
-    if (job.interval_ms > 0 || job.every > 0) { /* an interrupt ends at a commit */
+    /* an interrupt ends at a commit */
+    if (job.interval_ms > 0 || job.every > 0 || job.run.keeps_state) {
       cli_ending_catch(NULL);
     }
     st = write_feed(&job, &err);

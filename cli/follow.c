@@ -78,6 +78,19 @@ tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, ta
   return st;
 }
 
+tarn_status cli_follow_reopen(cli_follow *f, tarn_table *table, tarn_error *err) {
+  const cli_follow before = *f; /* its counters */
+  tarn_status st;
+  cli_follow_close(f);
+  st = cli_follow_open(before.session, table, f, err);
+  f->to_skip = before.to_skip;
+  f->has_begun = before.has_begun;
+  f->n_recovered = before.n_recovered;
+  f->n_dropped = before.n_dropped;
+  f->taken = before.taken;
+  return st;
+}
+
 void cli_follow_close(cli_follow *f) {
   tarn_sink_free(f->sink);
   cli_checkpoint_reset(&f->checkpoint);
@@ -89,6 +102,14 @@ void cli_follow_close(cli_follow *f) {
 int64_t cli_follow_max(const cli_follow *f, int64_t max_rows) {
   int64_t to_skip = f->has_begun ? f->to_skip : f->can_replay ? f->taken : 0;
   return to_skip > 0 && to_skip < max_rows ? to_skip : max_rows;
+}
+
+/* The first record of a source that tells no checkpoints. */
+static void begin(cli_follow *f) {
+  if (!f->has_begun) {
+    f->to_skip = f->can_replay ? f->taken : 0;
+    f->has_begun = true;
+  }
 }
 
 /* The source begins at a row. */
@@ -144,10 +165,7 @@ tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old,
   if (batch->n_records == 0) {
     return TARN_OK;
   }
-  if (!f->has_begun) {
-    f->to_skip = f->can_replay ? f->taken : 0;
-    f->has_begun = true;
-  }
+  begin(f);
   *is_old = f->to_skip > 0;
   if (*is_old) { /* cli_follow_max(): never more than that */
     f->to_skip -= batch->n_records;
@@ -156,6 +174,16 @@ tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old,
     f->taken += batch->n_records;
   }
   return TARN_OK;
+}
+
+bool cli_follow_drops(cli_follow *f) {
+  begin(f);
+  if (f->to_skip == 0) {
+    return false;
+  }
+  f->to_skip--;
+  f->n_dropped++;
+  return true;
 }
 
 bool cli_follow_can_commit(const cli_follow *f) {
@@ -205,6 +233,7 @@ tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_resu
   if (st == TARN_OK) {
     st = tarn_sink_complete(f->sink, id, out, err);
   }
+  f->taken_before = st == TARN_OK ? f->taken : f->taken_before;
   if (st == TARN_OK && out->must_refresh) {
     st = tarn_writer_refresh(writer, err);
   }

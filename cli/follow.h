@@ -21,7 +21,7 @@ typedef struct cli_follow {
   tarn_sink *sink;
   const char *state_path, *metrics_path; /* NULL: none */
   int64_t taken;                         /* records of the stream that are taken in, or dropped */
-  int64_t taken_before;                  /* those that are committed already */
+  int64_t taken_before;                  /* those that the last commit had */
   int64_t to_skip;                       /* of those that come, in front */
   bool has_begun;                        /* something was read */
   bool is_feed;                          /* the source tells checkpoints */
@@ -42,6 +42,12 @@ int64_t cli_follow_max(const cli_follow *follow, int64_t max_rows);
  * TARN_E_STATE (rows are missing before it). */
 tarn_status cli_follow_take(cli_follow *follow, const cli_batch *batch, bool *is_old,
                             tarn_error *err);
+/* For records that come one by one: is the next one to be dropped? Who has taken one in that is not
+ * counts it in follow->taken. */
+bool cli_follow_drops(cli_follow *follow);
+/* Go on with the table as it is after a change of its schema: what was taken in is committed. The
+ * writers have to be made anew. */
+tarn_status cli_follow_reopen(cli_follow *follow, tarn_table *table, tarn_error *err);
 /* May what was written be committed (F3)? */
 bool cli_follow_can_commit(const cli_follow *follow);
 /* Commit what was written since the last time. out may tell no snapshots. */
