@@ -769,7 +769,8 @@ tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error
   tarn_status st;
   if (cli_args_has(s->args, OPT_DRY_RUN)) {
     t->since_commit = 0;
-    return tarn_committer_abort(t->committer, messages, err);
+    st = tarn_committer_abort(t->committer, messages, err);
+    return st == TARN_OK ? tarn_writer_refresh(t->writer, err) : st;
   }
   latest = cli_latest_snapshot(t->table);
   st = tarn_committer_commit(t->committer, t->next_id - 1, messages, NULL, &result, err);

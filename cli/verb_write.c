@@ -258,15 +258,19 @@ static tarn_status commit_followed(write_job *job, tarn_error *err) {
 static tarn_status commit(write_job *job, tarn_error *err) {
   tarn_commit_result result = {sizeof(result), 0, 0, 0};
   tarn_messages *messages = NULL;
+  bool is_lost = false; /* files of the messages went that the writer knows */
   tarn_status st = tarn_writer_prepare(job->writer, job->next_id, &messages, err);
   if (st == TARN_OK && job->is_dry_run) {
     st = tarn_committer_abort(job->committer, messages, err);
+    is_lost = true;
   } else if (st == TARN_OK) {
     int64_t latest = cli_latest_snapshot(job->table);
     st = commit_messages(job, messages, &result, err);
     if (st != TARN_OK || (job->has_id && result.last_snapshot_id == 0)) {
       cli_clean_up(job->session, job->table, st, latest, job->committer, messages);
+      is_lost = true;
     }
+    is_lost = is_lost || result.compaction_dropped;
   }
   if (st == TARN_OK) {
     bool is_made = result.last_snapshot_id > 0;
@@ -279,7 +283,7 @@ static tarn_status commit(write_job *job, tarn_error *err) {
     job->next_id += job->next_id < TARN_BATCH_COMMIT;
     job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
   }
-  if (st == TARN_OK && result.compaction_dropped) { /* others changed what it knows of the table */
+  if (st == TARN_OK && is_lost) {
     st = tarn_writer_refresh(job->writer, err);
   }
   tarn_messages_free(messages);

@@ -217,7 +217,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_commit(
     tarn_committer *committer, int64_t identifier, const tarn_messages *messages,
     const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
 /* The same unless this user has committed this identifier or a larger one; then nothing is done
- * and result tells no snapshots. Looks first whether all files still exist. */
+ * and result tells no snapshots: abort the messages, and refresh their writer, before writing on.
+ * Looks first whether all files still exist. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_recover(
     tarn_committer *committer, int64_t identifier, const tarn_messages *messages,
     const tarn_commit_request *request, tarn_commit_result *result, tarn_error *err);
@@ -230,7 +231,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_overwrite(
     tarn_committer *committer, int64_t identifier, const tarn_option *partition, size_t n,
     const tarn_messages *messages, const tarn_commit_request *request, tarn_commit_result *result,
     tarn_error *err);
-/* Delete the files of messages that will not be committed. */
+/* Delete the files of messages that will not be committed. A writer that made them and writes on
+ * must be refreshed: it compacts what it wrote. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_committer_abort(tarn_committer *committer,
                                                           const tarn_messages *messages,
                                                           tarn_error *err);
