@@ -63,6 +63,9 @@ typedef struct cli_columns {
   bool has_kind;      /* this row did */
   char expected[256]; /* what a refused value should have been */
   bool is_out_of_memory;
+  /* Rows that 'table tail' prints without checkpoints are refused: where they come from goes on
+   * without knowing what was kept of them. */
+  bool refuses_snapshots;
 } cli_columns;
 
 /* schema        of the columns (struct); taken, on failure too

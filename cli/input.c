@@ -616,8 +616,11 @@ void cli_input_close(cli_input *in) {
   free(in);
 }
 
-void cli_input_follow(cli_input *in) {
+void cli_input_follow(cli_input *in, bool needs_checkpoints) {
   in->follows = in->format == CLI_INPUT_JSONL;
+  if (in->columns != NULL) {
+    in->columns->refuses_snapshots = needs_checkpoints;
+  }
 }
 
 tarn_status cli_input_next(cli_input *in, int64_t max_rows, int64_t wake_ms, cli_batch *out,

@@ -50,8 +50,9 @@ tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, si
 void cli_input_close(cli_input *input);
 
 /* Lines of checkpoints are told apart from rows, and a last line that has no end is none: whoever
- * wrote it was stopped. Of jsonl. */
-void cli_input_follow(cli_input *input);
+ * wrote it was stopped. Of jsonl. needs_checkpoints: rows of a tail without checkpoints are
+ * refused. */
+void cli_input_follow(cli_input *input, bool needs_checkpoints);
 
 /* The next rows: at most max_rows records, or fewer when the time comes first (source.h) or there
  * are enough bytes of them. */

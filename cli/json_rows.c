@@ -486,6 +486,13 @@ static bool read_kind(json_row *r) {
 /* A number, which is stepped over. */
 static bool skip_snapshot(json_row *r) {
   const char *begin;
+  if (r->columns->refuses_snapshots) {
+    r->fault->at = (size_t)(r->at - r->begin);
+    (void)snprintf(r->fault->message, sizeof(r->fault->message),
+                   "rows of 'table tail' without checkpoints: what is under way when either side "
+                   "is killed would be lost; give it --checkpoints and this --state file");
+    return false;
+  }
   skip_blanks(r);
   begin = r->at;
   while (*r->at >= '0' && *r->at <= '9') {

@@ -337,7 +337,8 @@ static tarn_status write_batch(write_job *job, const cli_batch *batch, tarn_erro
 static tarn_status write_stream(write_job *job, tarn_error *err) {
   cli_batch batch;
   tarn_status st;
-  cli_input_follow(job->input);
+  cli_input_follow(job->input,
+                   cli_args_has(job->session->args, OPT_STATE) && !job->follow.can_replay);
   cli_ending_catch(NULL);
   job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
   do {
