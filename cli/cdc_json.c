@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json.h"
 #include "utf8.h"
 
 typedef struct parser {
@@ -33,38 +34,6 @@ static void skip_blanks(parser *p) {
 }
 
 /* ------------------------------------------------------------------ strings */
-
-static int hex4(const char *at) {
-  int value = 0;
-  for (int i = 0; i < 4; i++) {
-    char c = at[i], low = (char)(c | 0x20);
-    int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-    if (digit < 0) {
-      return -1;
-    }
-    value = value << 4 | digit;
-  }
-  return value;
-}
-
-/* The character of \uXXXX at the backslash, with the second half of a pair: its length in the
- * text; 0: none. */
-static size_t escaped_character(const char *at, uint32_t *out) {
-  int high = hex4(at + 2), low;
-  if (high < 0 || (high >= 0xDC00 && high < 0xE000)) {
-    return 0;
-  }
-  if (high < 0xD800 || high >= 0xE000) {
-    *out = (uint32_t)high;
-    return 6;
-  }
-  low = at[6] == '\\' && at[7] == 'u' ? hex4(at + 8) : -1;
-  if (low < 0xDC00 || low >= 0xE000) {
-    return 0;
-  }
-  *out = 0x10000 + ((uint32_t)(high - 0xD800) << 10) + (uint32_t)(low - 0xDC00);
-  return 12;
-}
 
 /* How many of eight bytes stand in front of the first that is a quote, a backslash, a control
  * character or not ASCII. */
@@ -105,7 +74,7 @@ static bool read_string(parser *p, uint32_t *begin, uint32_t *n, bool *has_escap
       p->at++;
     } else if (c == '\\') {
       uint32_t ignored;
-      size_t length = p->at[1] == 'u' ? escaped_character(p->at, &ignored)
+      size_t length = p->at[1] == 'u' ? cli_json_escaped(p->at, &ignored)
                       : memchr(names, p->at[1], sizeof(names) - 1) != NULL ? 2
                                                                            : 0;
       if (length == 0) {
@@ -129,25 +98,6 @@ static bool read_string(parser *p, uint32_t *begin, uint32_t *n, bool *has_escap
   return true;
 }
 
-static void add_character(cli_text *out, uint32_t c) {
-  if (c < 0x80) {
-    cli_text_char(out, (char)c);
-    return;
-  }
-  if (c < 0x800) {
-    cli_text_char(out, (char)(0xC0 | c >> 6));
-  } else {
-    if (c < 0x10000) {
-      cli_text_char(out, (char)(0xE0 | c >> 12));
-    } else {
-      cli_text_char(out, (char)(0xF0 | c >> 18));
-      cli_text_char(out, (char)(0x80 | (c >> 12 & 0x3F)));
-    }
-    cli_text_char(out, (char)(0x80 | (c >> 6 & 0x3F)));
-  }
-  cli_text_char(out, (char)(0x80 | (c & 0x3F)));
-}
-
 /* Checked escapes away. */
 static void unescape(const char *at, size_t n, cli_text *out) {
   static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -159,8 +109,8 @@ static void unescape(const char *at, size_t n, cli_text *out) {
     at += plain;
     if (at < end && at[1] == 'u') {
       uint32_t c = 0;
-      at += escaped_character(at, &c);
-      add_character(out, c);
+      at += cli_json_escaped(at, &c);
+      cli_text_character(out, c);
     } else if (at < end) {
       const char *found = memchr(names, at[1], sizeof(names) - 1);
       cli_text_char(out, found != NULL ? values[found - names] : at[1]);

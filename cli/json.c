@@ -194,27 +194,34 @@ void cli_json_copy(const cli_json *json, size_t at, const char *key, char *out, 
   cli_text_reset(&text);
 }
 
-static uint32_t hex4(const char *digits) {
-  char copy[5] = {digits[0], digits[1], digits[2], digits[3], '\0'};
-  return (uint32_t)strtoul(copy, NULL, 16);
+static int hex4(const char *at) {
+  int value = 0;
+  for (int i = 0; i < 4; i++) {
+    char c = at[i], low = (char)(c | 0x20);
+    int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+    if (digit < 0) {
+      return -1;
+    }
+    value = value << 4 | digit;
+  }
+  return value;
 }
 
-static void add_utf8(cli_text *out, uint32_t c) {
-  if (c < 0x80) {
-    cli_text_char(out, (char)c);
-  } else if (c < 0x800) {
-    cli_text_char(out, (char)(0xC0 | c >> 6));
-    cli_text_char(out, (char)(0x80 | (c & 0x3F)));
-  } else if (c < 0x10000) {
-    cli_text_char(out, (char)(0xE0 | c >> 12));
-    cli_text_char(out, (char)(0x80 | (c >> 6 & 0x3F)));
-    cli_text_char(out, (char)(0x80 | (c & 0x3F)));
-  } else {
-    cli_text_char(out, (char)(0xF0 | c >> 18));
-    cli_text_char(out, (char)(0x80 | (c >> 12 & 0x3F)));
-    cli_text_char(out, (char)(0x80 | (c >> 6 & 0x3F)));
-    cli_text_char(out, (char)(0x80 | (c & 0x3F)));
+size_t cli_json_escaped(const char *at, uint32_t *out) {
+  int high = hex4(at + 2), low;
+  if (high < 0 || (high >= 0xDC00 && high < 0xE000)) {
+    return 0;
   }
+  if (high < 0xD800 || high >= 0xE000) {
+    *out = (uint32_t)high;
+    return 6;
+  }
+  low = at[6] == '\\' && at[7] == 'u' ? hex4(at + 8) : -1;
+  if (low < 0xDC00 || low >= 0xE000) {
+    return 0;
+  }
+  *out = 0x10000 + ((uint32_t)(high - 0xD800) << 10) + (uint32_t)(low - 0xDC00);
+  return 12;
 }
 
 /* The escape at text[at], a backslash; returns its length. */
@@ -223,13 +230,13 @@ static size_t add_unescaped(const char *text, size_t at, size_t end, cli_text *o
   char c = at + 1 < end ? text[at + 1] : '\\';
   const char *found = strchr(from, c);
   if (c == 'u' && at + 6 <= end) {
-    uint32_t code = hex4(text + at + 2);
+    uint32_t code = (uint32_t)hex4(text + at + 2);
     if (code >= 0xD800 && code < 0xDC00 && at + 12 <= end && text[at + 6] == '\\') {
-      uint32_t low = hex4(text + at + 8);
-      add_utf8(out, 0x10000 + ((code - 0xD800) << 10) + (low & 0x3FF));
+      uint32_t low = (uint32_t)hex4(text + at + 8);
+      cli_text_character(out, 0x10000 + ((code - 0xD800) << 10) + (low & 0x3FF));
       return 12;
     }
-    add_utf8(out, code);
+    cli_text_character(out, code);
     return 6;
   }
   cli_text_char(out, found != NULL && c != '\0' ? to[found - from] : c);

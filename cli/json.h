@@ -36,6 +36,10 @@ typedef struct cli_json {
   size_t n_nodes, capacity;
 } cli_json;
 
+/* The character of the escape at a backslash that a 'u' follows, with the second half of a pair:
+ * its length in the text; 0: none. The text ends in a NUL, here or later. */
+size_t cli_json_escaped(const char *at, uint32_t *out);
+
 /* false: not JSON, nested too deeply, or no memory; json is empty then. */
 bool cli_json_parse(const char *text, size_t n, cli_json *json);
 void cli_json_reset(cli_json *json);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "json.h"
 #include "utf8.h"
 
 #define MAX_SHOWN 40 /* bytes of a value in a message */
@@ -107,43 +108,12 @@ static void skip_blanks(json_row *r) {
   }
 }
 
-static int hex4(const char *at) {
-  int value = 0;
-  for (int i = 0; i < 4; i++) {
-    char c = at[i], low = (char)(c | 0x20);
-    int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-    if (digit < 0) {
-      return -1;
-    }
-    value = value << 4 | digit;
-  }
-  return value;
-}
-
-static void add_character(cli_text *out, uint32_t c) {
-  if (c < 0x80) {
-    cli_text_char(out, (char)c);
-    return;
-  }
-  if (c < 0x800) {
-    cli_text_char(out, (char)(0xC0 | c >> 6));
-  } else {
-    if (c < 0x10000) {
-      cli_text_char(out, (char)(0xE0 | c >> 12));
-    } else {
-      cli_text_char(out, (char)(0xF0 | c >> 18));
-      cli_text_char(out, (char)(0x80 | (c >> 12 & 0x3F)));
-    }
-    cli_text_char(out, (char)(0x80 | (c >> 6 & 0x3F)));
-  }
-  cli_text_char(out, (char)(0x80 | (c & 0x3F)));
-}
-
 /* The escape at r->at, a backslash. */
 static bool read_escape(json_row *r) {
   static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
   const char *found = memchr(names, r->at[1], sizeof(names) - 1);
-  int high, low;
+  uint32_t c;
+  size_t length;
   if (found != NULL) {
     cli_text_char(r->scratch, values[found - names]);
     r->at += 2;
@@ -152,19 +122,12 @@ static bool read_escape(json_row *r) {
   if (r->at[1] != 'u') {
     return wrong(r, NULL, "an escape of JSON");
   }
-  high = hex4(r->at + 2);
-  if (high >= 0 && (high < 0xD800 || high >= 0xE000)) {
-    add_character(r->scratch, (uint32_t)high);
-    r->at += 6;
-    return true;
-  }
-  low =
-      high >= 0xD800 && high < 0xDC00 && r->at[6] == '\\' && r->at[7] == 'u' ? hex4(r->at + 8) : -1;
-  if (low < 0xDC00 || low >= 0xE000) {
+  length = cli_json_escaped(r->at, &c);
+  if (length == 0) {
     return wrong(r, NULL, "\\u and the four hexadecimal digits of a character");
   }
-  add_character(r->scratch, 0x10000 + ((uint32_t)(high - 0xD800) << 10) + (uint32_t)(low - 0xDC00));
-  r->at += 12;
+  cli_text_character(r->scratch, c);
+  r->at += length;
   return true;
 }
 

@@ -36,6 +36,25 @@ char *cli_text_grow(cli_text *text, size_t n) {
   return data + text->len;
 }
 
+void cli_text_character(cli_text *text, uint32_t c) {
+  if (c < 0x80) {
+    cli_text_char(text, (char)c);
+    return;
+  }
+  if (c < 0x800) {
+    cli_text_char(text, (char)(0xC0 | c >> 6));
+  } else {
+    if (c < 0x10000) {
+      cli_text_char(text, (char)(0xE0 | c >> 12));
+    } else {
+      cli_text_char(text, (char)(0xF0 | c >> 18));
+      cli_text_char(text, (char)(0x80 | (c >> 12 & 0x3F)));
+    }
+    cli_text_char(text, (char)(0x80 | (c >> 6 & 0x3F)));
+  }
+  cli_text_char(text, (char)(0x80 | (c & 0x3F)));
+}
+
 void cli_text_fill(cli_text *text, char c, size_t n) {
   char *to = cli_text_room(text, n);
   if (to != NULL) {

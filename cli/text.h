@@ -50,6 +50,8 @@ static inline void cli_text_puts(cli_text *text, const char *words) {
   cli_text_add(text, words, strlen(words));
 }
 
+/* A character as UTF-8. */
+void cli_text_character(cli_text *text, uint32_t c);
 void cli_text_fill(cli_text *text, char c, size_t n);
 void cli_text_int(cli_text *text, int64_t value);
 void cli_text_printf(cli_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -199,30 +199,6 @@ tarn_status tarn_committer_abort(tarn_committer *committer, const tarn_messages 
 
 /* ------------------------------------------------------------------ partitions */
 
-/* A leaf of a partition column and the text of its value. */
-static tarn_status partition_leaf(const commit_call *call, tn_arena *arena, const tarn_option *pair,
-                                  const tn_pred **out, tarn_error *err) {
-  const tn_table *table = call->c->written;
-  const tn_schema *schema = table->schema;
-  tn_datum value;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    const tn_field *field = &schema->fields[schema->partition_columns[i]];
-    if (strcmp(field->name, pair->key) != 0) {
-      continue;
-    }
-    if (strcmp(pair->value, table->facts.partition_default_name) == 0) {
-      *out = tn_pred_leaf(arena, TN_PRED_IS_NULL, field, NULL, 0);
-    } else {
-      TN_TRY(tn_datum_from_text(arena, &field->type, tn_slice_text(pair->value), table->env->zone,
-                                &value, err));
-      *out = tn_pred_leaf(arena, TN_PRED_EQ, field, &value, 1);
-    }
-    return *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  return tn_fail(err, TARN_E_INVALID, "%s: '%s' is no partition column", table->full_name,
-                 pair->key);
-}
-
 static tarn_status partition_pred(commit_call *call, const tarn_option *pairs, size_t n,
                                   const tn_pred **out, tarn_error *err) {
   const tn_pred **parts = tn_arena_calloc(&call->arena, n, sizeof(*parts));
@@ -231,7 +207,7 @@ static tarn_status partition_pred(commit_call *call, const tarn_option *pairs, s
     return tn_oom(err);
   }
   for (size_t i = 0; i < n; i++) {
-    TN_TRY(partition_leaf(call, &call->arena, &pairs[i], &parts[i], err));
+    TN_TRY(tn_api_partition_leaf(call->c->written, &call->arena, &pairs[i], &parts[i], err));
   }
   if (n > 0) {
     *out = n == 1 ? parts[0] : tn_pred_compound(&call->arena, TN_PRED_AND, parts, (int32_t)n);

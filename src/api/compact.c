@@ -9,29 +9,6 @@
 
 /* ------------------------------------------------------------------ partitions */
 
-/* column = value, of a partition column. */
-static tarn_status partition_leaf(const tn_table *table, tn_arena *arena, const tarn_option *pair,
-                                  const tn_pred **out, tarn_error *err) {
-  const tn_schema *schema = table->schema;
-  tn_datum value;
-  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
-    const tn_field *field = &schema->fields[schema->partition_columns[i]];
-    if (strcmp(field->name, pair->key) != 0) {
-      continue;
-    }
-    if (strcmp(pair->value, table->facts.partition_default_name) == 0) {
-      *out = tn_pred_leaf(arena, TN_PRED_IS_NULL, field, NULL, 0);
-    } else {
-      TN_TRY(tn_datum_from_text(arena, &field->type, tn_slice_text(pair->value), table->env->zone,
-                                &value, err));
-      *out = tn_pred_leaf(arena, TN_PRED_EQ, field, &value, 1);
-    }
-    return *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  return tn_fail(err, TARN_E_INVALID, "%s: '%s' is no partition column", table->full_name,
-                 pair->key);
-}
-
 /* The AND of both ways to choose partitions; NULL: all. */
 static tarn_status choose_partitions(const tn_table *table, const tarn_compact_options *o,
                                      tn_arena *arena, const tn_pred **out, tarn_error *err) {
@@ -42,7 +19,7 @@ static tarn_status choose_partitions(const tn_table *table, const tarn_compact_o
     return tn_oom(err);
   }
   for (size_t i = 0; i < o->n_partition; i++) {
-    TN_TRY(partition_leaf(table, arena, &o->partition[i], &parts[n++], err));
+    TN_TRY(tn_api_partition_leaf(table, arena, &o->partition[i], &parts[n++], err));
   }
   if (o->predicate != NULL) {
     parts[n++] = o->predicate->root;

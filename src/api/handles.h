@@ -117,4 +117,10 @@ TN_CHECKED tarn_status tn_api_string(tarn_status st, tn_buf *text, tarn_string *
 
 #define TN_API_TEXT_LIMIT ((size_t)1 << 30)
 
+/* A partition column is what a text says: a leaf in the arena. Errors: INVALID (no partition
+ * column, a text that is no value of it). */
+TN_CHECKED tarn_status tn_api_partition_leaf(const tn_table *table, tn_arena *arena,
+                                             const tarn_option *pair, const tn_pred **out,
+                                             tarn_error *err);
+
 #endif

@@ -224,3 +224,27 @@ tarn_status tarn_predicate_not(tarn_env *env, tarn_predicate *operand, tarn_pred
                                tarn_error *err) {
   return make(env, build_negated, operand, out, err);
 }
+
+/* ------------------------------------------------------------------ partitions */
+
+tarn_status tn_api_partition_leaf(const tn_table *table, tn_arena *arena, const tarn_option *pair,
+                                  const tn_pred **out, tarn_error *err) {
+  const tn_schema *schema = table->schema;
+  tn_datum value;
+  for (int32_t i = 0; i < schema->n_partition_keys; i++) {
+    const tn_field *field = &schema->fields[schema->partition_columns[i]];
+    if (strcmp(field->name, pair->key) != 0) {
+      continue;
+    }
+    if (strcmp(pair->value, table->facts.partition_default_name) == 0) {
+      *out = tn_pred_leaf(arena, TN_PRED_IS_NULL, field, NULL, 0);
+    } else {
+      TN_TRY(tn_datum_from_text(arena, &field->type, tn_slice_text(pair->value), table->env->zone,
+                                &value, err));
+      *out = tn_pred_leaf(arena, TN_PRED_EQ, field, &value, 1);
+    }
+    return *out != NULL ? TARN_OK : tn_oom(err);
+  }
+  return tn_fail(err, TARN_E_INVALID, "%s: '%s' is no partition column", table->full_name,
+                 pair->key);
+}
