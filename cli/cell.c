@@ -211,6 +211,24 @@ static bool is_variant(const struct ArrowSchema *schema) {
          memcmp(view.extension_name.data, name, sizeof(name) - 1) == 0;
 }
 
+/* Is a decimal a timestamp of more digits than six, of which 64 bits do not have every one? */
+static bool set_wide_time(cli_cell *cell, const struct ArrowSchema *schema) {
+  static const char time[] = "TIMESTAMP", instant[] = "TIMESTAMP(9) WITH LOCAL TIME ZONE";
+  const size_t n_time = sizeof(time) - 1, n_instant = sizeof(instant) - 1;
+  struct ArrowStringView type = {NULL, 0};
+  if (strcmp(schema->format, "d:38,9") != 0 ||
+      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) !=
+          NANOARROW_OK ||
+      type.size_bytes < (int64_t)n_time || memcmp(type.data, time, n_time) != 0) {
+    return false;
+  }
+  /* Behind the digit of the precision. */
+  cli_cell_set_time(
+      cell, type.size_bytes >= (int64_t)n_instant &&
+                memcmp(type.data + n_time + 3, instant + n_time + 3, n_instant - n_time - 3) == 0);
+  return true;
+}
+
 /* The functions of a type with children; false: it is none that is known. */
 static bool set_nested(cli_cell *cell, const struct ArrowSchema *schema) {
   const char *format = schema->format;
@@ -245,7 +263,8 @@ static tarn_status make_cell(cli_cells *cells, const struct ArrowSchema *schema,
   if (out->key.is_broken) {
     return fail(err, TARN_E_NOMEM, "out of memory", "");
   }
-  if (schema->dictionary == NULL && cli_cell_set_scalar(out, schema->format)) {
+  if (schema->dictionary == NULL &&
+      (set_wide_time(out, schema) || cli_cell_set_scalar(out, schema->format))) {
     return TARN_OK;
   }
   if (schema->dictionary != NULL || depth > MAX_DEPTH || !set_nested(out, schema)) {

@@ -38,6 +38,7 @@ struct cli_cell {
   int32_t scale;  /* decimal digits; digits of a timestamp's unit */
   int32_t length; /* of a VECTOR */
   bool is_instant;
+  bool is_wide;     /* a timestamp of 128 bits */
   bool is_number;   /* stands on the right of a table's column */
   const char *name; /* borrowed from the schema */
   cli_text key;     /* name as JSON, with the colon */
@@ -90,5 +91,7 @@ static inline void cli_cell_plain(cli_cell *cell, int64_t row, cli_text *out) {
 
 /* The functions of a type without children; false: it has another type. */
 bool cli_cell_set_scalar(cli_cell *cell, const char *format);
+/* A timestamp that comes as decimal seconds of 128 bits (timestamp_ns_as_us = 2). */
+void cli_cell_set_time(cli_cell *cell, bool is_instant);
 
 #endif

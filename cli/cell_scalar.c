@@ -5,6 +5,7 @@
 #include "cell.h"
 
 __extension__ typedef unsigned __int128 uint128;
+__extension__ typedef __int128 int128;
 
 #define LOAD(type) \
   type value;      \
@@ -205,12 +206,19 @@ static void add_timestamp(const cli_cell *cell, int64_t at, char between, int di
   char *to = cli_text_room(out, TIME_ROOM);
   char *end = to;
   int64_t unit = per_second[cell->scale], seconds, rest, days;
-  LOAD(int64_t);
   if (to == NULL) {
     return;
   }
-  rest = value % unit;
-  seconds = value / unit;
+  if (cell->is_wide) {
+    int128 wide;
+    memcpy(&wide, (const uint8_t *)cell->values + at * 16, sizeof(wide));
+    rest = (int64_t)(wide % unit);
+    seconds = (int64_t)(wide / unit);
+  } else {
+    LOAD(int64_t);
+    rest = value % unit;
+    seconds = value / unit;
+  }
   if (rest < 0) {
     rest += unit;
     seconds--;
@@ -350,4 +358,13 @@ bool cli_cell_set_scalar(cli_cell *cell, const char *format) {
     return true;
   }
   return false;
+}
+
+void cli_cell_set_time(cli_cell *cell, bool is_instant) {
+  cell->json = json_timestamp;
+  cell->plain = put_timestamp;
+  cell->is_number = false;
+  cell->scale = 9;
+  cell->is_instant = is_instant;
+  cell->is_wide = true;
 }

@@ -110,7 +110,7 @@ static void feed_variant(cli_cell *cell, int64_t at, cli_text *out) {
 
 static void adapt(cli_cell *cell, const struct ArrowSchema *schema, cli_changes_kind kind) {
   const char *format = schema->format;
-  if (strncmp(format, "ts", 2) == 0) {
+  if (strncmp(format, "ts", 2) == 0 || cell->is_wide) {
     cell->json = feed_quoted;
   } else if (strcmp(format, "z") == 0) {
     cell->json = kind == CLI_CHANGES_DEBEZIUM ? feed_base64 : feed_latin1;

@@ -171,7 +171,52 @@ static int exit_code(tarn_status status) {
   }
 }
 
+/* What the library cannot advise, since it does not know this program: added to its words. */
+typedef struct error_advice {
+  tarn_status status;
+  const char *words; /* of the message */
+  const char *verbs; /* only of these, by their last words, between blanks; NULL: of all */
+  const char *advice;
+} error_advice;
+
+static const error_advice advices[] = {
+    {TARN_E_LIMIT, "64 bits of nanoseconds", NULL,
+     ": Arrow and Parquet have the years 1678 to 2261; --format jsonl and csv have all, --select "
+     "leaves the column out"},
+    {TARN_E_NOT_FOUND, "database '", " create rename write import ",
+     ": 'tarn db create NAME' makes one"},
+    {TARN_E_NOT_FOUND, "database '", NULL, ": 'tarn db list' lists those that are there"},
+    {TARN_E_NOT_FOUND, "table '", NULL, ": 'tarn table list DB' lists those that are there"},
+};
+
+static bool is_of_verbs(const cli_session *s, const char *verbs) {
+  const cli_verb *verb = s->args->verb;
+  char name[64];
+  if (verbs == NULL || verb == NULL || verb->verb == NULL) {
+    return verbs == NULL;
+  }
+  (void)snprintf(name, sizeof(name), " %s ", verb->verb);
+  return strstr(verbs, name) != NULL;
+}
+
+/* "": none. */
+static const char *find_advice(const cli_session *s, const tarn_error *err) {
+  for (size_t i = 0; i < CLI_COUNT(advices); i++) {
+    const error_advice *a = &advices[i];
+    bool begins = strncmp(err->message, a->words, strlen(a->words)) == 0;
+    if (err->status == a->status && is_of_verbs(s, a->verbs) &&
+        (a->status == TARN_E_LIMIT
+             ? strstr(err->message, a->words) != NULL
+             : begins && strstr(err->message, "' does not exist in ") != NULL &&
+                   (a->verbs != NULL || strstr(err->message, "did you mean") == NULL))) {
+      return a->advice;
+    }
+  }
+  return "";
+}
+
 static int fail_with(cli_session *s, const tarn_error *err, int code) {
+  cli_text line = {0};
   cli_output_drop(&s->output);
   if (s->output.state == CLI_OUTPUT_CLOSED) {
     return CLI_EXIT_OK; /* nobody reads on: that is no error */
@@ -180,8 +225,12 @@ static int fail_with(cli_session *s, const tarn_error *err, int code) {
     cli_report_line(&s->report, TARN_LOG_ERROR, "interrupted");
     return CLI_EXIT_INTERRUPTED;
   }
-  cli_report_line(&s->report, TARN_LOG_ERROR,
-                  err->message[0] != '\0' ? err->message : tarn_status_name(err->status));
+  cli_text_printf(&line, "%s%s",
+                  err->message[0] != '\0' ? err->message : tarn_status_name(err->status),
+                  find_advice(s, err));
+  cli_text_char(&line, '\0');
+  cli_report_line(&s->report, TARN_LOG_ERROR, line.is_broken ? err->message : line.data);
+  cli_text_reset(&line);
   return code;
 }
 

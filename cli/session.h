@@ -51,6 +51,9 @@ tarn_status cli_session_table(cli_session *session, const char *system, tarn_tab
 /* What a command can print besides rows: JSON or text. Others are a usage error. */
 tarn_status cli_session_needs_text(const cli_session *session, tarn_error *err);
 
+/* How scans give TIMESTAMP(7-9): text has every value, Arrow and Parquet are as others read them.
+ */
+int32_t cli_session_times(const cli_session *session);
 /* How rows are printed. */
 cli_row_style cli_session_style(const cli_session *session, bool has_kind);
 /* Print a stream's rows, then finish. Takes the stream. has_kind: as cli_row_style. */

@@ -36,6 +36,7 @@ static tarn_status open_lookup(lookup_job *job, tarn_error *err) {
     o.columns = names.names;
     o.n_columns = names.count;
     o.temp_folder = folder != NULL && *folder != '\0' ? folder : "/tmp";
+    o.timestamp_ns_as_us = cli_session_times(job->session);
     o.cancel = job->session->cancel;
     st = tarn_lookup_open(job->table, &o, &job->lookup, err);
     if (st == TARN_E_NOT_FOUND && select != NULL && strstr(err->message, "column") != NULL) {

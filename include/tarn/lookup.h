@@ -34,7 +34,7 @@ typedef struct tarn_lookup_options {
                                'lookup.cache-max-disk-size' */
   int64_t retention_ms; /* a refresh drops local files that were not asked for so long; negative:
                            'lookup.cache-file-retention' */
-  int32_t timestamp_ns_as_us; /* 1: TIMESTAMP(7-9) columns as microseconds */
+  int32_t timestamp_ns_as_us; /* as of scans */
   tarn_cancel *cancel;        /* NULL: cannot be cancelled; must outlive the lookup */
 } tarn_lookup_options;
 

@@ -27,7 +27,9 @@ typedef struct tarn_scan_options {
   int64_t limit;              /* the most rows; negative: all */
   int32_t with_row_kind;      /* 1: a first column _row_kind, int8 (0 +I, 1 -U, 2 +U, 3 -D) */
   const char *row_kind_name;  /* its name; NULL: "_row_kind" */
-  int32_t timestamp_ns_as_us; /* 1: TIMESTAMP(7-9) columns as microseconds */
+  int32_t timestamp_ns_as_us; /* TIMESTAMP(7-9): 0: int64 nanoseconds, 1677 to 2262, what is beyond
+                                 is TARN_E_LIMIT; 1: microseconds; 2: DECIMAL(38, 9), seconds since
+                                 1970 with all digits, which has every value */
   int64_t batch_rows;         /* the most rows of a batch; 0: 8192 */
   int32_t keep_statistics; /* 1: plans keep the statistics of files, which tarn_split_describe and
                               tarn_split_encode then tell (without: as Java's dropStats) */

@@ -12,7 +12,10 @@
 #include "tarn/arrow.h"
 
 typedef struct tn_arrow_options {
-  bool timestamp_ns_as_us; /* TIMESTAMP(7-9) as microseconds: cuts digits, fits every value */
+  /* How TIMESTAMP(7-9) is given; neither: as int64 nanoseconds, which end in 1677 and 2262. */
+  bool timestamp_ns_as_us;      /* as microseconds: cuts digits, fits every value */
+  bool timestamp_ns_as_decimal; /* as DECIMAL(38, 9), seconds since 1970: nothing is cut, fits every
+                                   value; "paimon.type" says TIMESTAMP, of nested fields, too */
 } tn_arrow_options;
 
 /* A struct schema of these columns. out->release is set on success only. */

@@ -113,12 +113,10 @@ static tarn_status to_64_bits(const exporter *e, const tn_vec *vec, int64_t *out
     }
     out[i] = (int64_t)value;
     if (out[i] != value) {
-      return tn_fail(
-          err, TARN_E_LIMIT,
-          "column \"%s\": a timestamp does not fit in 64 bits of %s (row %lld of the "
-          "batch)%s",
-          e->column, as_us ? "microseconds" : "nanoseconds", (long long)i,
-          as_us ? "" : "; the option timestamp_ns_as_us reads the column as microseconds");
+      return tn_fail(err, TARN_E_LIMIT,
+                     "column \"%s\": a timestamp does not fit in 64 bits of %s (row %lld of the "
+                     "batch)",
+                     e->column, as_us ? "microseconds" : "nanoseconds", (long long)i);
     }
   }
   return TARN_OK;
@@ -128,7 +126,8 @@ static tarn_status convert_timestamps(const exporter *e, tn_vec *vec, tarn_error
   int32_t p = vec->type->precision;
   tarn_status st;
   tn_buffer *converted;
-  if (!is_timestamp(vec) || (p > 0 && p < 7) || vec->length == 0) {
+  if (!is_timestamp(vec) || (p > 0 && p < 7) || vec->length == 0 ||
+      (p > 6 && e->options != NULL && e->options->timestamp_ns_as_decimal)) {
     return TARN_OK;
   }
   TN_TRY(tn_buffer_create(e->env, (size_t)vec->length * sizeof(int64_t), &converted, err));

@@ -46,9 +46,19 @@ static const char *plain_format(tn_type_root root) {
   return formats[root];
 }
 
+/* Is it a timestamp that goes out as a decimal? */
+static bool is_decimal_time(const tn_type *type, const tn_arrow_options *options) {
+  return options != NULL && options->timestamp_ns_as_decimal && type->precision > 6 &&
+         (type->root == TN_TIMESTAMP || type->root == TN_TIMESTAMP_LTZ);
+}
+
 static void put_format(const tn_type *type, const tn_arrow_options *options, char *out,
                        size_t size) {
   int32_t p = type->precision;
+  if (is_decimal_time(type, options)) {
+    snprintf(out, size, "d:38,9");
+    return;
+  }
   switch (type->root) {
     case TN_DECIMAL:
       snprintf(out, size, "d:%d,%d", (int)p, (int)type->scale);
@@ -92,14 +102,14 @@ static tarn_status add_pair(tn_buf *out, const char *key, tn_slice value, tarn_e
   return TARN_OK;
 }
 
-static tarn_status add_metadata(const tn_field *field, bool is_column, tn_buf *out, tn_buf *sql,
+static tarn_status add_metadata(const tn_field *field, bool tells_type, tn_buf *out, tn_buf *sql,
                                 tarn_error *err) {
   char id[16];
   if (field->id >= 0) {
     snprintf(id, sizeof(id), "%d", (int)field->id);
     TN_TRY(add_pair(out, "paimon.id", tn_slice_text(id), err));
   }
-  if (is_column) {
+  if (tells_type) {
     TN_TRY(tn_type_to_sql(&field->type, sql, err));
     TN_TRY(add_pair(out, "paimon.type", tn_buf_slice(sql), err));
   }
@@ -110,13 +120,13 @@ static tarn_status add_metadata(const tn_field *field, bool is_column, tn_buf *o
   return TARN_OK;
 }
 
-static tarn_status make_metadata(tarn_env *env, const tn_field *field, bool is_column, char **out,
+static tarn_status make_metadata(tarn_env *env, const tn_field *field, bool tells_type, char **out,
                                  tarn_error *err) {
   tarn_status st;
   tn_buf pairs, sql;
   tn_buf_init(&pairs, &env->mem, 1 << 24);
   tn_buf_init(&sql, &env->mem, 1 << 24);
-  st = add_metadata(field, is_column, &pairs, &sql, err);
+  st = add_metadata(field, tells_type, &pairs, &sql, err);
   tn_buf_reset(&sql);
   if (st == TARN_OK && pairs.len > 0) {
     *out = (char *)pairs.data; /* from the same allocator */
@@ -221,7 +231,8 @@ static tarn_status export_field(tarn_env *env, const tn_field *field, bool is_co
   p = out->private_data;
   put_format(type, options, p->format, sizeof(p->format));
   out->flags = type->is_nullable ? ARROW_FLAG_NULLABLE : 0;
-  TN_TRY_TO(fail, make_metadata(env, field, is_column, &p->metadata, err));
+  TN_TRY_TO(fail, make_metadata(env, field, is_column || is_decimal_time(type, options),
+                                &p->metadata, err));
   out->metadata = p->metadata;
   TN_TRY_TO(fail, export_children(env, type, options, out, err));
   return TARN_OK;

@@ -165,6 +165,19 @@ static void print_views(FILE *f, const struct ArrowArrayView *view, int64_t begi
   fputc(']', f);
 }
 
+static void print_wide(FILE *f, uint64_t high, uint64_t low) {
+  tn_i128 value = (tn_i128)high << 64 | low;
+  char digits[48], *at = digits + sizeof(digits);
+  bool is_negative = value < 0;
+  *--at = 0;
+  do {
+    int digit = (int)(value % 10);
+    *--at = (char)('0' + (digit < 0 ? -digit : digit));
+    value /= 10;
+  } while (value != 0);
+  fprintf(f, "%s%s", is_negative ? "-" : "", at);
+}
+
 /* In the notation of column_test.h. */
 static void print_view(FILE *f, const struct ArrowArrayView *view, int64_t i) {
   struct ArrowDecimal decimal;
@@ -184,7 +197,7 @@ static void print_view(FILE *f, const struct ArrowArrayView *view, int64_t i) {
     case NANOARROW_TYPE_DECIMAL128:
       ArrowDecimalInit(&decimal, 128, 38, 0);
       ArrowArrayViewGetDecimalUnsafe(view, i, &decimal);
-      fprintf(f, "%" PRId64, (int64_t)decimal.words[decimal.low_word_index]);
+      print_wide(f, decimal.words[decimal.high_word_index], decimal.words[decimal.low_word_index]);
       break;
     case NANOARROW_TYPE_STRING:
     case NANOARROW_TYPE_BINARY:
@@ -357,21 +370,21 @@ static void arrow_export__converts_timestamps(void **state) {
     bool ns_as_us;
     tarn_status status;
     const char *expected; /* rows, or words of the message */
-  } cases[] = {
-      {"TIMESTAMP(0)", "[-1000,5000,null]", false, TARN_OK, "[-1,5,null]"},
-      {"TIMESTAMP_LTZ(0)", "[1500]", false, TARN_E_LIMIT, "column \"c\""},
-      {"TIMESTAMP(0)", "[-1]", true, TARN_E_LIMIT, "whole seconds"},
-      {"TIMESTAMP(9)", "[-1,-1000,-1001,1999]", true, TARN_OK, "[-1,-1,-2,1]"},
-      {"TIMESTAMP(9)", "[-9223372036854775808,9223372036854775807]", false, TARN_OK,
-       "[-9223372036854775808,9223372036854775807]"},
-      {"TIMESTAMP(9)", "[1,\"9223372036854775808\"]", false, TARN_E_LIMIT, "timestamp_ns_as_us"},
-      {"TIMESTAMP(8)", "[\"-9223372036854775809\"]", false, TARN_E_LIMIT, "column \"c\""},
-      {"TIMESTAMP(8)", "[\"9223372036854775808000\"]", true, TARN_E_LIMIT, "microseconds"},
-      {"ROW<a ARRAY<TIMESTAMP_LTZ(7)>>", "[[[\"9223372036854775808\"]]]", false, TARN_E_LIMIT,
-       "column \"c\""},
-      {"ROW<a ARRAY<TIMESTAMP_LTZ(7)>>", "[[[\"9223372036854775808\"]]]", true, TARN_OK,
-       "[[[9223372036854775]]]"},
-      {"MAP<INT, INT>", "[[[null,1]]]", false, TARN_E_UNSUPPORTED, "null key"}};
+  } cases[] = {{"TIMESTAMP(0)", "[-1000,5000,null]", false, TARN_OK, "[-1,5,null]"},
+               {"TIMESTAMP_LTZ(0)", "[1500]", false, TARN_E_LIMIT, "column \"c\""},
+               {"TIMESTAMP(0)", "[-1]", true, TARN_E_LIMIT, "whole seconds"},
+               {"TIMESTAMP(9)", "[-1,-1000,-1001,1999]", true, TARN_OK, "[-1,-1,-2,1]"},
+               {"TIMESTAMP(9)", "[-9223372036854775808,9223372036854775807]", false, TARN_OK,
+                "[-9223372036854775808,9223372036854775807]"},
+               {"TIMESTAMP(9)", "[1,\"9223372036854775808\"]", false, TARN_E_LIMIT,
+                "64 bits of nanoseconds"},
+               {"TIMESTAMP(8)", "[\"-9223372036854775809\"]", false, TARN_E_LIMIT, "column \"c\""},
+               {"TIMESTAMP(8)", "[\"9223372036854775808000\"]", true, TARN_E_LIMIT, "microseconds"},
+               {"ROW<a ARRAY<TIMESTAMP_LTZ(7)>>", "[[[\"9223372036854775808\"]]]", false,
+                TARN_E_LIMIT, "column \"c\""},
+               {"ROW<a ARRAY<TIMESTAMP_LTZ(7)>>", "[[[\"9223372036854775808\"]]]", true, TARN_OK,
+                "[[[9223372036854775]]]"},
+               {"MAP<INT, INT>", "[[[null,1]]]", false, TARN_E_UNSUPPORTED, "null key"}};
   column_test t;
   (void)state;
   column_test_begin(&t);
@@ -396,6 +409,47 @@ static void arrow_export__converts_timestamps(void **state) {
       assert_null(array.release);
       assert_non_null(strstr(err.message, cases[i].expected));
     }
+    schema.release(&schema);
+  }
+  column_test_end(&t);
+}
+
+/* Every TIMESTAMP(7-9) as seconds with nine digits, nothing cut; nested ones tell their type, too.
+ */
+static void arrow_export__gives_every_time_as_a_decimal(void **state) {
+  static const struct {
+    const char *sql, *json, *format, *expected;
+  } cases[] = {
+      {"TIMESTAMP(9)", "[\"253402300799999999999\",\"-62135596800000000001\",null,1]", "d:38,9",
+       "[253402300799999999999,-62135596800000000001,null,1]"},
+      {"TIMESTAMP_LTZ(7)", "[\"9223372036854775808\"]", "d:38,9", "[9223372036854775808]"},
+      {"TIMESTAMP(6)", "[-1]", "tsu:", "[-1]"},
+      {"ARRAY<TIMESTAMP(8)>", "[[\"-9223372036854775809\"]]", "+l", "[[-9223372036854775809]]"}};
+  const tn_arrow_options options = {.timestamp_ns_as_decimal = true};
+  column_test t;
+  (void)state;
+  column_test_begin(&t);
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    tn_field field;
+    tn_vec vec;
+    tn_batch batch;
+    tarn_error err;
+    const struct ArrowSchema *time;
+    make_field(&t, cases[i].sql, &field);
+    must_build(&t, &field.type, cases[i].json, &vec);
+    make_batch(&t, &field, &vec, &batch);
+    assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
+    assert_int_equal(tn_arrow_export_batch(t.env, &batch, &options, &array, &err), TARN_OK);
+    time = schema.children[0];
+    assert_string_equal(time->format, cases[i].format);
+    time = time->n_children > 0 ? time->children[0] : time;
+    if (time->format[0] == 'd') {
+      assert_non_null(time->metadata);
+    }
+    assert_array(&schema, &array, cases[i].expected);
+    array.release(&array);
     schema.release(&schema);
   }
   column_test_end(&t);
@@ -509,6 +563,7 @@ int main(void) {
       cmocka_unit_test(arrow_export__makes_empty_arrays_complete),
       cmocka_unit_test(arrow_export__copies_nothing_that_is_flat),
       cmocka_unit_test(arrow_export__converts_timestamps),
+      cmocka_unit_test(arrow_export__gives_every_time_as_a_decimal),
       cmocka_unit_test(arrow_array__outlives_its_parent_and_is_released_by_any_thread),
       cmocka_unit_test(arrow_export__shares_buffers_with_other_vectors),
       cmocka_unit_test(arrow_export__survives_failing_allocations)};
