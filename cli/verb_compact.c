@@ -78,7 +78,7 @@ static tarn_status read_arguments(compact_job *job, tarn_compact_options *o, tar
 
 static void report(const compact_job *job) {
   const tarn_compact_result *r = &job->result;
-  char json[512], moved[64] = "", snapshot[64] = "no snapshot: there was nothing to compact";
+  char json[512], moved[64] = "";
   (void)snprintf(json, sizeof(json),
                  "\"buckets\":%lld,\"picks\":%lld,\"files_in\":%lld,\"files_out\":%lld,"
                  "\"files_moved\":%lld,\"changelog_files\":%lld,\"bytes_in\":%lld,"
@@ -94,11 +94,15 @@ static void report(const compact_job *job) {
                    (long long)r->files_moved);
   }
   if (r->last_snapshot_id > 0) {
-    (void)snprintf(snapshot, sizeof(snapshot), "snapshot %lld", (long long)r->last_snapshot_id);
+    cli_change_report(
+        job->session, json, "%lld file%s (%lld bytes) became %lld (%lld bytes)%s, snapshot %lld",
+        (long long)r->files_in, cli_s(r->files_in), (long long)r->bytes_in, (long long)r->files_out,
+        (long long)r->bytes_out, moved, (long long)r->last_snapshot_id);
+  } else {
+    cli_change_report(
+        job->session, json, "nothing to compact in %s%s", job->session->args->arguments[0],
+        cli_args_has(job->session->args, OPT_FULL) ? "" : "; --full compacts all files");
   }
-  cli_change_report(job->session, json, "%lld file%s (%lld bytes) became %lld (%lld bytes)%s, %s",
-                    (long long)r->files_in, cli_s(r->files_in), (long long)r->bytes_in,
-                    (long long)r->files_out, (long long)r->bytes_out, moved, snapshot);
 }
 
 /* What would be done, on standard output. */

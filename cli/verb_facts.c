@@ -157,6 +157,34 @@ static int print_snapshot(cli_session *s, const char *path) {
   return code;
 }
 
+bool cli_snapshot_records(cli_session *s, tarn_table *table, int64_t id, int64_t *added,
+                          int64_t *total) {
+  tarn_string facts = {0}, snapshot = {0};
+  cli_text path = {0};
+  cli_json json;
+  char name[32];
+  bool is_known = false;
+  (void)snprintf(name, sizeof(name), "%lld", (long long)id);
+  if (tarn_table_describe(table, &facts, NULL) == TARN_OK &&
+      file_path(&facts, "snapshot", name, &path) &&
+      tarn_inspect(s->env, path.data, &snapshot, NULL) == TARN_OK &&
+      cli_json_parse(snapshot.data, snapshot.length, &json)) {
+    size_t content = cli_json_find(&json, 0, "content");
+    is_known = content != SIZE_MAX &&
+               cli_json_find(&json, content, "deltaRecordCount") != SIZE_MAX &&
+               cli_json_find(&json, content, "totalRecordCount") != SIZE_MAX;
+    if (is_known) {
+      *added = cli_json_int(&json, content, "deltaRecordCount");
+      *total = cli_json_int(&json, content, "totalRecordCount");
+    }
+    cli_json_reset(&json);
+  }
+  cli_text_reset(&path);
+  tarn_string_free(&snapshot);
+  tarn_string_free(&facts);
+  return is_known;
+}
+
 int cli_print_table_file(cli_session *s, const char *folder, const char *name) {
   tarn_string facts;
   tarn_error err;

@@ -3,44 +3,62 @@
 #include <stdlib.h>
 
 #include "change.h"
+#include "facts.h"
 
 /* ------------------------------------------------------------------ commits */
 
 typedef tarn_status (*commit_fn)(cli_session *s, tarn_committer *committer,
                                  tarn_commit_result *result, tarn_error *err);
 
-/* Open the table, ask (what: NULL: do not), commit, tell. */
-static int commit(cli_session *s, const char *what, commit_fn fn) {
+/* A commit without rows of its own. */
+typedef struct maintenance {
+  const char *what;   /* what is asked and told beforehand, in front of the table; NULL: nothing */
+  const char *done;   /* what is told at the end, in front of the table */
+  bool tells_records; /* and how many records went */
+  commit_fn run;
+} maintenance;
+
+static void report_commit(cli_session *s, tarn_table *table, const maintenance *m, int64_t id) {
+  const char *name = s->args->arguments[0];
+  int64_t added, total;
+  char json[160];
+  if (id <= 0) {
+    cli_change_report(s, "\"snapshot\":0", "%s: there was nothing to do", name);
+  } else if (m->tells_records && cli_snapshot_records(s, table, id, &added, &total)) {
+    (void)snprintf(json, sizeof(json), "\"snapshot\":%lld,\"records\":%lld,\"records_left\":%lld",
+                   (long long)id, (long long)-added, (long long)total);
+    cli_change_report(s, json, "%s %s: %lld record%s went, %lld stay%s, snapshot %lld", m->done,
+                      name, (long long)-added, cli_s(-added), (long long)total,
+                      total == 1 ? "s" : "", (long long)id);
+  } else {
+    (void)snprintf(json, sizeof(json), "\"snapshot\":%lld", (long long)id);
+    cli_change_report(s, json, "%s %s, snapshot %lld", m->done, name, (long long)id);
+  }
+}
+
+/* Open the table, ask, commit, tell. */
+static int commit(cli_session *s, const maintenance *m) {
   tarn_commit_result result = {sizeof(result), 0, 0, 0};
   tarn_committer *committer = NULL;
   tarn_table *table = NULL;
   tarn_error err;
-  char json[64];
   bool is_to_go = true;
   tarn_status st = cli_session_table(s, NULL, &table, &err);
-  if (st == TARN_OK && what != NULL) {
-    st = cli_change_ask(s, &is_to_go, &err, "%s %s", what, s->args->arguments[0]);
+  if (st == TARN_OK && m->what != NULL) {
+    st = cli_change_ask(s, &is_to_go, &err, "%s %s", m->what, s->args->arguments[0]);
   }
   if (st == TARN_OK && is_to_go) {
     st = cli_committer(s, table, NULL, &committer, &err);
   }
   if (st == TARN_OK && is_to_go) {
-    st = fn(s, committer, &result, &err);
+    st = m->run(s, committer, &result, &err);
   }
   tarn_committer_free(committer);
+  if (st == TARN_OK && is_to_go) {
+    report_commit(s, table, m, result.last_snapshot_id);
+  }
   tarn_table_free(table);
-  if (st != TARN_OK) {
-    return cli_fail(s, &err);
-  }
-  if (is_to_go) {
-    (void)snprintf(json, sizeof(json), "\"snapshot\":%lld", (long long)result.last_snapshot_id);
-    if (result.last_snapshot_id > 0) {
-      cli_change_report(s, json, "snapshot %lld", (long long)result.last_snapshot_id);
-    } else {
-      cli_change_report(s, json, "there was nothing to do");
-    }
-  }
-  return CLI_EXIT_OK;
+  return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
 }
 
 static tarn_status truncate_table(cli_session *s, tarn_committer *committer,
@@ -50,7 +68,9 @@ static tarn_status truncate_table(cli_session *s, tarn_committer *committer,
 }
 
 int cli_run_truncate(cli_session *s) {
-  return commit(s, "take all rows out of", truncate_table);
+  static const maintenance truncate = {"take all rows out of", "took all rows out of", true,
+                                       truncate_table};
+  return commit(s, &truncate);
 }
 
 static tarn_status compact_manifests(cli_session *s, tarn_committer *committer,
@@ -60,7 +80,8 @@ static tarn_status compact_manifests(cli_session *s, tarn_committer *committer,
 }
 
 int cli_run_compact_manifests(cli_session *s) {
-  return commit(s, NULL, compact_manifests);
+  static const maintenance compact = {NULL, "compacted the manifests of", false, compact_manifests};
+  return commit(s, &compact);
 }
 
 static tarn_status analyze(cli_session *s, tarn_committer *committer, tarn_commit_result *result,
@@ -69,7 +90,8 @@ static tarn_status analyze(cli_session *s, tarn_committer *committer, tarn_commi
 }
 
 int cli_run_analyze(cli_session *s) {
-  return commit(s, NULL, analyze);
+  static const maintenance count = {NULL, "counted the rows of", false, analyze};
+  return commit(s, &count);
 }
 
 /* The partitions of the arguments behind the table. */
@@ -122,8 +144,19 @@ static tarn_status drop_partitions(cli_session *s, tarn_committer *committer,
   return st;
 }
 
+/* "drop the partitions a=1 b=2 of", NUL-terminated. */
+static void add_partitions(const cli_session *s, const char *verb, cli_text *out) {
+  cli_text_printf(out, "%s the partitions", verb);
+  for (int i = 1; i < s->args->n_arguments; i++) {
+    cli_text_printf(out, " %s", s->args->arguments[i]);
+  }
+  cli_text_puts(out, " of");
+  cli_text_char(out, '\0');
+}
+
 int cli_run_drop_partition(cli_session *s) {
-  cli_text what = {0};
+  maintenance drop = {"drop partitions of", "dropped partitions of", true, drop_partitions};
+  cli_text what = {0}, done = {0};
   partitions p;
   tarn_error err;
   int code;
@@ -132,14 +165,15 @@ int cli_run_drop_partition(cli_session *s) {
   if (st != TARN_OK) {
     return cli_fail(s, &err);
   }
-  cli_text_puts(&what, "drop the partitions");
-  for (int i = 1; i < s->args->n_arguments; i++) {
-    cli_text_printf(&what, " %s", s->args->arguments[i]);
+  add_partitions(s, "drop", &what);
+  add_partitions(s, "dropped", &done);
+  if (!what.is_broken && !done.is_broken) {
+    drop.what = what.data;
+    drop.done = done.data;
   }
-  cli_text_puts(&what, " of");
-  cli_text_char(&what, '\0');
-  code = commit(s, what.is_broken ? "drop partitions of" : what.data, drop_partitions);
+  code = commit(s, &drop);
   cli_text_reset(&what);
+  cli_text_reset(&done);
   return code;
 }
 
