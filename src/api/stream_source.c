@@ -38,6 +38,7 @@ struct tarn_stream {
   bool has_mutex;
   tn_enumerator *coordinator;
   tarn_stream_reader **readers; /* by number; NULL: none here */
+  tn_stream_view view;          /* of a system table: what of the filter planning tests */
 };
 
 struct tarn_stream_reader {
@@ -47,8 +48,12 @@ struct tarn_stream_reader {
   row_shape shape; /* of its own when it is fed; else that of the stream, not owned */
   tn_source_reader *source;
   bool has_view;
-  tn_stream_view view; /* of a system table: how its rows look */
-  int64_t finished;    /* fed: since they were taken */
+  tn_stream_view view;       /* of a system table: how its rows look */
+  int64_t n_left;            /* of a limit that counts rows as they are shown; -1: none */
+  tn_source_batch last;      /* where the rows that were read last come from */
+  tn_batch next;             /* read, and to be given later; they count as held back */
+  tn_source_batch next_from; /* where these come from */
+  int64_t finished;          /* fed: since they were taken */
 };
 
 /* ------------------------------------------------------------------ system tables */
@@ -65,6 +70,19 @@ static tarn_status check_system(const tarn_table *table, tarn_error *err) {
     return TARN_OK;
   }
   return tn_fail(err, TARN_E_UNSUPPORTED, "system table $%s cannot be streamed", system->name);
+}
+
+static tarn_status init_view(const tarn_scan *scan, tn_stream_view *out, tarn_error *err) {
+  const tn_stream_view_options options = {
+      .table = scan->table->table,
+      .is_binlog = is_binlog(scan->table->system),
+      .columns = scan->table->system->fields,
+      .n_columns = scan->table->system->n_fields,
+      .fields = scan->read_fields,
+      .n_fields = scan->n_read,
+      .predicate = scan->predicate != NULL ? scan->predicate->root : NULL,
+  };
+  return tn_stream_view_init(&options, out, err);
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -183,12 +201,7 @@ static tarn_status take_options(const tarn_stream_options *options, tarn_stream_
 
 static tarn_status check_scan(const tarn_scan *scan, tarn_error *err) {
   TN_TRY(tn_env_check(scan->env, err));
-  TN_TRY(check_system(scan->table, err));
-  if (scan->table->system != NULL && scan->predicate != NULL) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "a filter on a stream of $%s",
-                   scan->table->system->name);
-  }
-  return TARN_OK;
+  return check_system(scan->table, err);
 }
 
 static tarn_status open_stream(tarn_stream *s, const tarn_stream_options *o, tarn_error *err) {
@@ -204,6 +217,10 @@ static tarn_status open_stream(tarn_stream *s, const tarn_stream_options *o, tar
   };
   if (!o->allows_endless_consumer) {
     TN_TRY(tn_stream_check_consumer(table, err));
+  }
+  if (scan->table->system != NULL) {
+    TN_TRY(init_view(scan, &s->view, err));
+    options.scan.predicate = s->view.pushed;
   }
   TN_TRY(make_shape(scan, o, &s->shape, err));
   // Watched before anything is looked for, so that no snapshot is missed.
@@ -254,6 +271,7 @@ void tarn_stream_free(tarn_stream *s) {
       (void)pthread_mutex_destroy(&s->mutex);
     }
     tn_enumerator_free(s->coordinator);
+    tn_stream_view_reset(&s->view);
     tn_wait_free(s->wait);
     tn_free(&env->mem, s->readers);
     free_shape(env, &s->shape);
@@ -485,14 +503,19 @@ static tarn_status make_reader(tarn_scan *scan, tarn_stream_reader **out, tarn_e
     return tn_oom(err);
   }
   r->env = scan->env;
+  r->n_left = -1;
   st = TARN_OK;
   if (scan->table->system != NULL) {
-    st = tn_stream_view_init(o.table, is_binlog(scan->table->system), o.fields, o.n_fields,
-                             &r->view, err);
+    st = init_view(scan, &r->view, err);
     r->has_view = st == TARN_OK;
     o.fields = r->view.read;
     o.n_fields = r->view.n_read;
+    o.predicate = r->view.pushed;
     o.with_row_kind = true;
+    if (r->view.is_binlog || r->view.rest != NULL) {
+      r->n_left = scan->limit;
+      o.limit = -1;
+    }
   }
   st = st == TARN_OK ? tn_source_reader_create(scan->env, &o, &r->source, err) : st;
   if (st != TARN_OK) {
@@ -545,6 +568,7 @@ void tarn_stream_reader_free(tarn_stream_reader *r) {
     free_shape(env, &r->shape);
   }
   tn_source_reader_free(r->source);
+  tn_batch_reset(env, &r->next);
   tn_stream_view_reset(&r->view);
   tn_free(&env->mem, r);
 }
@@ -578,54 +602,116 @@ static void tell_finished(tarn_stream_reader *r, int64_t n) {
   }
 }
 
-/* Rows as the system table shows them: all +I. Consumes `rows`; it may be empty then. */
-static tarn_status dress_rows(tarn_stream_reader *r, tn_batch *rows, tn_batch *out,
-                              tarn_error *err) {
+/* Rows as the system table shows them, with +I in front if it is wanted; consumes them. */
+static tarn_status add_kinds(tarn_stream_reader *r, tn_batch *dressed, tn_batch *out,
+                             tarn_error *err) {
   const tarn_scan *scan = r->shape.scan;
-  tn_batch dressed, whole;
+  tn_batch whole;
   tarn_status st = TARN_OK;
-  memset(out, 0, sizeof(*out));
-  TN_TRY(tn_stream_view_dress(&r->view, rows, true, &dressed, err));
-  tn_source_reader_hold(r->source, tn_stream_view_held(&r->view));
-  if (!scan->with_row_kind || dressed.n_rows == 0) {
-    tn_batch_move(out, &dressed);
+  if (!scan->with_row_kind || dressed->n_rows == 0) {
+    tn_batch_move(out, dressed);
     return TARN_OK;
   }
   memset(&whole, 0, sizeof(whole));
   TN_TRY_TO(done, tn_batch_init(r->env, r->shape.kinds_first, scan->n_read + 1, &whole, err));
-  TN_TRY_TO(done, tn_vec_alloc(r->env, &whole.columns[0], dressed.n_rows, 0, err));
-  memset(whole.columns[0].values, 0, (size_t)dressed.n_rows);
+  TN_TRY_TO(done, tn_vec_alloc(r->env, &whole.columns[0], dressed->n_rows, 0, err));
+  memset(whole.columns[0].values, 0, (size_t)dressed->n_rows);
   for (int32_t i = 0; i < scan->n_read; i++) {
     tn_vec_reset(r->env, &whole.columns[1 + i]);
-    tn_vec_move(&whole.columns[1 + i], &dressed.columns[i]);
+    tn_vec_move(&whole.columns[1 + i], &dressed->columns[i]);
   }
-  whole.n_rows = dressed.n_rows;
+  whole.n_rows = dressed->n_rows;
   tn_batch_move(out, &whole);
 done:
-  tn_batch_reset(r->env, &dressed);
+  tn_batch_reset(r->env, dressed);
   tn_batch_reset(r->env, &whole);
   return st;
 }
 
-/* The next rows that were read; out->n_rows == 0: none now, or *has_ended. */
-static tarn_status next_rows(tarn_stream_reader *r, tn_batch *out, tn_source_batch *where,
+/* Rows that were read, as many as `n` of the source, are to be read again, and all behind them. */
+static void read_again(tarn_stream_reader *r, int64_t n) {
+  n += tn_stream_view_held(&r->view) + r->next.n_rows;
+  tn_batch_reset(r->env, &r->next);
+  if (r->has_view) {
+    tn_stream_view_forget(&r->view);
+  }
+  tn_source_reader_hold(r->source, 0);
+  tn_source_reader_take_back(r->source, n);
+}
+
+/* Rows as the system table shows them, *n_source of the source; consumes `rows`. There may be none:
+ * the other half of an update is still to come, or the filter lets none pass. */
+static tarn_status dress_rows(tarn_stream_reader *r, tn_batch *rows, bool is_end, tn_batch *out,
+                              int64_t *n_source, tarn_error *err) {
+  int64_t n = is_end ? 0 : rows->n_rows + tn_stream_view_held(&r->view), n_over;
+  tn_batch dressed;
+  tarn_status st;
+  memset(out, 0, sizeof(*out));
+  st = tn_stream_view_dress(&r->view, rows, !is_end, r->n_left, &dressed, &n_over, err);
+  st = st == TARN_OK ? add_kinds(r, &dressed, out, err) : st;
+  if (st != TARN_OK) {
+    tn_stream_view_forget(&r->view);
+    read_again(r, n);
+    return st;
+  }
+  n -= n_over + tn_stream_view_held(&r->view);
+  if (n_over > 0) {
+    read_again(r, n_over);
+  } else {
+    tn_source_reader_hold(r->source, tn_stream_view_held(&r->view) + r->next.n_rows);
+  }
+  r->n_left -= r->n_left >= 0 ? out->n_rows : 0;
+  *n_source = n;
+  return TARN_OK;
+}
+
+/* What the source gives next. A split that has ended lets nothing wait for a row behind it: then
+ * *is_end, and the rows that came from the next one are given later. */
+static tarn_status next_read(tarn_stream_reader *r, tn_batch *out, bool *is_end, tarn_error *err) {
+  tn_source_batch where;
+  int64_t finished = 0;
+  tarn_status st;
+  *is_end = false;
+  if (r->next.n_rows > 0) {
+    tn_batch_move(out, &r->next);
+    memset(&r->next, 0, sizeof(r->next));
+    r->last = r->next_from;
+    return TARN_OK;
+  }
+  st = tn_source_reader_next(r->source, out, &where, &finished, err);
+  tell_finished(r, finished);
+  if (st == TARN_OK && finished > 0 && r->has_view && tn_stream_view_held(&r->view) > 0) {
+    *is_end = true;
+    tn_batch_move(&r->next, out);
+    memset(out, 0, sizeof(*out));
+    r->next_from = where;
+  } else if (st == TARN_OK && out->n_rows > 0) {
+    r->last = where;
+  }
+  return st;
+}
+
+/* The next rows; out->n_rows == 0: none now, or *has_ended. n_source: as many of the source. */
+static tarn_status next_rows(tarn_stream_reader *r, tn_batch *out, int64_t *n_source,
                              bool *has_ended, tarn_error *err) {
   *has_ended = false;
-  for (;;) {
+  memset(out, 0, sizeof(*out));
+  while (r->n_left != 0) {
     tn_assignment assignment;
-    int64_t finished;
-    tarn_status st = tn_source_reader_next(r->source, out, where, &finished, err);
-    tell_finished(r, finished);
-    if (st == TARN_OK && out->n_rows > 0 && r->has_view) {
+    bool is_end;
+    TN_TRY(next_read(r, out, &is_end, err));
+    *n_source = out->n_rows;
+    if (r->has_view && (out->n_rows > 0 || is_end)) {
       tn_batch rows;
       tn_batch_move(&rows, out);
-      TN_TRY(dress_rows(r, &rows, out, err));
+      TN_TRY(dress_rows(r, &rows, is_end, out, n_source, err));
       if (out->n_rows == 0) {
-        continue;  // an update of which the other half is still to come
+        tn_batch_reset(r->env, out);
+        continue;
       }
     }
-    if (st != TARN_OK || out->n_rows > 0) {
-      return st;
+    if (out->n_rows > 0) {
+      return TARN_OK;
     }
     *has_ended = tn_source_reader_is_full(r->source);
     if (*has_ended || r->stream == NULL) {
@@ -637,14 +723,15 @@ static tarn_status next_rows(tarn_stream_reader *r, tn_batch *out, tn_source_bat
       return TARN_OK;
     }
   }
+  *has_ended = true;
+  return TARN_OK;
 }
 
 tarn_status tarn_stream_reader_next(tarn_stream_reader *r, struct ArrowArray *out,
                                     tarn_stream_batch *batch, tarn_error *err) {
-  tn_source_batch where;
   tn_batch rows;
   bool has_ended;
-  int64_t n;
+  int64_t n_source = 0;
   tarn_status st;
   tn_error_reset(err);
   memset(out, 0, sizeof(*out));
@@ -654,17 +741,17 @@ tarn_status tarn_stream_reader_next(tarn_stream_reader *r, struct ArrowArray *ou
                    "tarn_stream_batch.struct_size is %zu, expected %zu: use TARN_STREAM_BATCH_INIT",
                    batch->struct_size, sizeof(*batch));
   }
-  TN_TRY(next_rows(r, &rows, &where, &has_ended, err));
-  *batch = (tarn_stream_batch){sizeof(*batch),  where.snapshot_id, where.is_overwrite,
-                               where.first_row, where.created_ms,  has_ended};
-  n = rows.n_rows;
-  if (n == 0) {
+  TN_TRY(next_rows(r, &rows, &n_source, &has_ended, err));
+  if (rows.n_rows == 0) {
+    *batch = (tarn_stream_batch){.struct_size = sizeof(*batch), .has_ended = has_ended};
     tn_batch_reset(r->env, &rows);
     return TARN_OK;
   }
-  st = export_rows(&r->shape, &rows, &where, out, err);
+  *batch = (tarn_stream_batch){sizeof(*batch),    r->last.snapshot_id, r->last.is_overwrite,
+                               r->last.first_row, r->last.created_ms,  has_ended};
+  st = export_rows(&r->shape, &rows, &r->last, out, err);
   if (st != TARN_OK) {
-    tn_source_reader_take_back(r->source, n);
+    read_again(r, n_source);
   }
   return st;
 }

@@ -3,39 +3,116 @@
 
 #include "column/rowkind.h"
 
+#define ARENA_LIMIT ((size_t)1 << 28)
+
 void tn_stream_view_reset(tn_stream_view *v) {
   if (v->env != NULL) {
     tn_pieces_reset(&v->held, v->env);
-    tn_free(&v->env->mem, v->sources);
-    tn_free(&v->env->mem, v->read);
+    tn_arena_reset(&v->arena);
   }
   memset(v, 0, sizeof(*v));
 }
 
-tarn_status tn_stream_view_init(const tn_table *table, bool is_binlog, const tn_field *fields,
-                                int32_t n_fields, tn_stream_view *v, tarn_error *err) {
-  const tn_schema *schema = table->schema;
-  memset(v, 0, sizeof(*v));
-  v->env = table->env;
-  v->is_binlog = is_binlog;
-  v->shown = fields;
-  v->n_shown = n_fields;
-  v->sources = tn_calloc(&v->env->mem, (size_t)n_fields + 1, sizeof(*v->sources));
-  v->read = tn_calloc(&v->env->mem, (size_t)n_fields + 1, sizeof(*v->read));
-  if (v->sources == NULL || v->read == NULL) {
-    tn_stream_view_reset(v);
+/* ------------------------------------------------------------------ shape */
+
+typedef struct shaper {
+  const tn_stream_view_options *o;
+  tn_stream_view *view;
+} shaper;
+
+static bool is_own_column(void *ctx, int32_t field_id) {
+  const tn_schema *schema = ((const shaper *)ctx)->o->table->schema;
+  return tn_fields_find_id(schema->fields, schema->n_fields, field_id) >= 0;
+}
+
+/* Planning and reading test own columns, where they have their own values. */
+static tarn_status part_predicate(shaper *s, tarn_error *err) {
+  tn_stream_view *v = s->view;
+  const tn_pred **parts = NULL, **down, **kept;
+  int32_t n_parts = 0, n_down = 0, n_kept = 0;
+  if (s->o->predicate == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_pred_split_and(&v->arena, s->o->predicate, &parts, &n_parts, err));
+  down = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*down));
+  kept = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*kept));
+  if (down == NULL || kept == NULL) {
     return tn_oom(err);
   }
-  for (int32_t i = 0; i < n_fields; i++) {
-    int32_t at = tn_fields_find_id(schema->fields, schema->n_fields, fields[i].id);
-    v->sources[i] = -1;
-    if (fields[i].id != TN_FIELD_ID_ROWKIND) {
-      // A column that is none of the table's is one that readers know by its id.
-      v->sources[i] = v->n_read;
-      v->read[v->n_read++] = at >= 0 ? schema->fields[at] : fields[i];
+  for (int32_t i = 0; i < n_parts; i++) {
+    if (!v->is_binlog && tn_pred_only_uses(parts[i], is_own_column, s)) {
+      down[n_down++] = parts[i];
+    } else {
+      kept[n_kept++] = parts[i];
     }
   }
+  if (n_down > 0) {
+    v->pushed = n_down == 1 ? down[0] : tn_pred_compound(&v->arena, TN_PRED_AND, down, n_down);
+  }
+  if (n_kept > 0) {
+    v->rest = n_kept == 1 ? kept[0] : tn_pred_compound(&v->arena, TN_PRED_AND, kept, n_kept);
+  }
+  return (n_down > 0 && v->pushed == NULL) || (n_kept > 0 && v->rest == NULL) ? tn_oom(err)
+                                                                              : TARN_OK;
+}
+
+/* A column that is none of the table's is one that readers know by its id. */
+static void add_shown(shaper *s, const tn_field *field) {
+  tn_stream_view *v = s->view;
+  const tn_schema *schema = s->o->table->schema;
+  int32_t at = tn_fields_find_id(schema->fields, schema->n_fields, field->id);
+  v->shown[v->n_shown] = *field;
+  v->sources[v->n_shown] = -1;
+  if (field->id != TN_FIELD_ID_ROWKIND) {
+    v->sources[v->n_shown] = v->n_read;
+    v->read[v->n_read++] = at >= 0 ? schema->fields[at] : *field;
+  }
+  v->n_shown++;
+}
+
+static void add_tested(void *ctx, const tn_pred *leaf) {
+  shaper *s = ctx;
+  if (tn_fields_find_id(s->view->shown, s->view->n_shown, leaf->field_id) < 0) {
+    int32_t at = tn_fields_find_id(s->o->columns, s->o->n_columns, leaf->field_id);
+    if (at >= 0) {
+      add_shown(s, &s->o->columns[at]);
+    }
+  }
+}
+
+static tarn_status shape(shaper *s, tarn_error *err) {
+  tn_stream_view *v = s->view;
+  size_t most = (size_t)s->o->n_fields + (size_t)s->o->n_columns + 1;
+  TN_TRY(part_predicate(s, err));
+  v->shown = tn_arena_calloc(&v->arena, most, sizeof(*v->shown));
+  v->sources = tn_arena_calloc(&v->arena, most, sizeof(*v->sources));
+  v->read = tn_arena_calloc(&v->arena, most, sizeof(*v->read));
+  if (v->shown == NULL || v->sources == NULL || v->read == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < s->o->n_fields; i++) {
+    add_shown(s, &s->o->fields[i]);
+  }
+  v->n_wanted = v->n_shown;
+  if (v->rest != NULL) {
+    tn_pred_each_leaf(v->rest, add_tested, s);
+  }
   return TARN_OK;
+}
+
+tarn_status tn_stream_view_init(const tn_stream_view_options *options, tn_stream_view *v,
+                                tarn_error *err) {
+  shaper s = {options, v};
+  tarn_status st;
+  memset(v, 0, sizeof(*v));
+  v->env = options->table->env;
+  v->is_binlog = options->is_binlog;
+  tn_arena_init(&v->arena, &v->env->mem, ARENA_LIMIT);
+  st = shape(&s, err);
+  if (st != TARN_OK) {
+    tn_stream_view_reset(v);
+  }
+  return st;
 }
 
 /* ------------------------------------------------------------------ pairs */
@@ -51,14 +128,18 @@ static bool ends_unpaired(const int8_t *kinds, int64_t n) {
 
 /* What was held back, then the batch. */
 static tarn_status put_in_front(tn_stream_view *v, tn_batch *batch, tarn_error *err) {
-  const tn_field *fields = batch->fields;
-  int32_t n_columns = batch->n_columns;
+  const tn_field *fields;
+  int32_t n_columns;
   tn_batch joined;
   tarn_status st;
   if (v->held.count == 0) {
     return TARN_OK;
   }
-  TN_TRY(tn_pieces_add(&v->held, v->env, batch, err));
+  fields = v->held.items[0].fields;
+  n_columns = v->held.items[0].n_columns;
+  if (batch->n_rows > 0) {
+    TN_TRY(tn_pieces_add(&v->held, v->env, batch, err));
+  }
   st = tn_pieces_join(&v->held, v->env, fields, n_columns, &joined, err);
   tn_pieces_clear(&v->held, v->env);
   v->held.n_rows = 0;
@@ -146,33 +227,107 @@ static tarn_status show_column(const tn_stream_view *v, tn_vec *values, const in
   return TARN_OK;
 }
 
-static tarn_status dress(tn_stream_view *v, tn_batch *read, tn_batch *out, tarn_error *err) {
-  int32_t *begins = NULL;
-  int64_t n = 0;
+/* All shown columns of all rows. */
+static tarn_status show(const tn_stream_view *v, tn_batch *read, const int32_t *begins, int64_t n,
+                        tn_batch *out, tarn_error *err) {
   tarn_status st = TARN_OK;
-  TN_TRY(find_groups(v, read, &begins, &n, err));
-  TN_TRY_TO(done, tn_batch_init(v->env, v->shown, v->n_shown, out, err));
-  for (int32_t i = 0; i < v->n_shown; i++) {
+  TN_TRY(tn_batch_init(v->env, v->shown, v->n_shown, out, err));
+  for (int32_t i = 0; i < v->n_shown && st == TARN_OK; i++) {
     tn_vec *to = &out->columns[i];
     st = v->sources[i] < 0 ? show_kinds(v->env, &read->columns[0], begins, n, to, err)
                            : show_column(v, &read->columns[1 + v->sources[i]], begins, n,
                                          v->shown[i].id != TN_FIELD_ID_SEQUENCE_NUMBER, to, err);
-    TN_TRY_TO(done, st);
-    tn_vec_retype(to, &v->shown[i].type);
+    if (st == TARN_OK) {
+      tn_vec_retype(to, &v->shown[i].type);
+    }
   }
   out->n_rows = n;
-done:
   if (st != TARN_OK) {
     tn_batch_reset(v->env, out);
   }
+  return st;
+}
+
+/* ------------------------------------------------------------------ the rest of the filter */
+
+/* The rows of a batch that the rest of the predicate lets pass, by number. */
+static tarn_status choose_rows(const tn_stream_view *v, const tn_batch *all, uint32_t *rows,
+                               int64_t *n_rows, tarn_error *err) {
+  size_t n_bytes = ((size_t)all->n_rows + 7) / 8;
+  uint8_t *selected = NULL;
+  tarn_status st = TARN_OK;
+  if (v->rest != NULL) {
+    selected = tn_alloc(&v->env->mem, n_bytes + 1);
+    if (selected == NULL) {
+      return tn_oom(err);
+    }
+    memset(selected, 0xff, n_bytes);
+    st = tn_pred_filter(v->env, v->rest, all, selected, err);
+  }
+  *n_rows = 0;
+  for (int64_t i = 0; st == TARN_OK && i < all->n_rows; i++) {
+    if (selected == NULL || (selected[i / 8] >> (i % 8) & 1) != 0) {
+      rows[(*n_rows)++] = (uint32_t)i;
+    }
+  }
+  tn_free(&v->env->mem, selected);
+  return st;
+}
+
+static tarn_status take_wanted(const tn_stream_view *v, tn_batch *all, const uint32_t *rows,
+                               int64_t n, tn_batch *out, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  TN_TRY(tn_batch_init(v->env, v->shown, v->n_wanted, out, err));
+  for (int32_t i = 0; i < v->n_wanted && st == TARN_OK; i++) {
+    if (n == all->n_rows) {
+      tn_vec_reset(v->env, &out->columns[i]);
+      tn_vec_move(&out->columns[i], &all->columns[i]);
+    } else {
+      st = tn_vec_take(v->env, &all->columns[i], rows, n, &out->columns[i], err);
+      tn_vec_retype(&out->columns[i], &v->shown[i].type);
+    }
+  }
+  out->n_rows = n;
+  out->first_position = -1;
+  if (st != TARN_OK) {
+    tn_batch_reset(v->env, out);
+  }
+  return st;
+}
+
+static tarn_status dress(const tn_stream_view *v, tn_batch *read, int64_t max_rows, tn_batch *out,
+                         int64_t *n_over, tarn_error *err) {
+  int32_t *begins = NULL;
+  uint32_t *rows = NULL;
+  int64_t n = 0, n_chosen;
+  tarn_status st = TARN_OK;
+  tn_batch all;
+  memset(&all, 0, sizeof(all));
+  TN_TRY(find_groups(v, read, &begins, &n, err));
+  rows = tn_calloc(&v->env->mem, (size_t)n + 1, sizeof(*rows));
+  if (rows == NULL) {
+    st = tn_oom(err);
+    goto done;
+  }
+  TN_TRY_TO(done, show(v, read, begins, n, &all, err));
+  TN_TRY_TO(done, choose_rows(v, &all, rows, &n_chosen, err));
+  if (max_rows >= 0 && n_chosen > max_rows) {
+    n_chosen = max_rows;
+    *n_over = read->n_rows - (n_chosen > 0 ? begins[rows[n_chosen - 1] + 1] : 0);
+  }
+  st = take_wanted(v, &all, rows, n_chosen, out, err);
+done:
+  tn_batch_reset(v->env, &all);
+  tn_free(&v->env->mem, rows);
   tn_free(&v->env->mem, begins);
   return st;
 }
 
-tarn_status tn_stream_view_dress(tn_stream_view *v, tn_batch *read, bool may_wait, tn_batch *out,
-                                 tarn_error *err) {
+tarn_status tn_stream_view_dress(tn_stream_view *v, tn_batch *read, bool may_wait, int64_t max_rows,
+                                 tn_batch *out, int64_t *n_over, tarn_error *err) {
   tarn_status st = TARN_OK;
   memset(out, 0, sizeof(*out));
+  *n_over = 0;
   for (int32_t i = 0; i < read->n_columns; i++) {
     TN_TRY_TO(done, tn_vec_flatten(v->env, &read->columns[i], err));
   }
@@ -182,9 +337,14 @@ tarn_status tn_stream_view_dress(tn_stream_view *v, tn_batch *read, bool may_wai
     TN_TRY_TO(done, hold_back(v, read, err));
   }
   if (read->n_rows > 0) {
-    st = dress(v, read, out, err);
+    st = dress(v, read, max_rows, out, n_over, err);
   }
 done:
   tn_batch_reset(v->env, read);
   return st;
+}
+
+void tn_stream_view_forget(tn_stream_view *v) {
+  tn_pieces_clear(&v->held, v->env);
+  v->held.n_rows = 0;
 }

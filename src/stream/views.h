@@ -11,34 +11,57 @@
 #define TN_STREAM_VIEWS_H
 
 #include "column/pieces.h"
-#include "column/vector.h"
+#include "column/predicate.h"
 #include "model/table.h"
+
+typedef struct tn_stream_view_options {
+  const tn_table *table;
+  bool is_binlog;
+  const tn_field *columns; /* all of the system table */
+  int32_t n_columns;
+  const tn_field *fields; /* of them, those to show */
+  int32_t n_fields;
+  const tn_pred *predicate; /* on columns of the system table; NULL: none */
+} tn_stream_view_options;
 
 typedef struct tn_stream_view {
   tarn_env *env;
+  tn_arena arena;
   bool is_binlog;
-  const tn_field *shown; /* +I, if wanted, is put in front by whoever gives the rows */
-  int32_t n_shown;
+  const tn_pred *pushed; /* what of the predicate is on the table's own columns, for planning and
+                            reading; of $binlog nothing, whose columns are arrays. NULL: nothing */
+  const tn_pred *rest;   /* the other part, which is tested on rows as they are shown */
+  tn_field *shown;       /* those to show, then those that are only tested */
+  int32_t n_shown, n_wanted;
   int32_t *sources; /* of each: -1: the kind, else a column that is read */
   tn_field *read;   /* the table's columns that are read */
   int32_t n_read;
   tn_pieces held; /* a -U at the end of a batch waits for the row behind it */
 } tn_stream_view;
 
-/* fields: of the system table; borrowed as long as the view. out: tn_stream_view_reset(). */
-TN_CHECKED tarn_status tn_stream_view_init(const tn_table *table, bool is_binlog,
-                                           const tn_field *fields, int32_t n_fields,
+/* All that the options name is borrowed as long as the view. out: tn_stream_view_reset(). */
+TN_CHECKED tarn_status tn_stream_view_init(const tn_stream_view_options *options,
                                            tn_stream_view *out, tarn_error *err);
 void tn_stream_view_reset(tn_stream_view *view); /* accepts all zero */
 
-/* Rows that were read (kinds first, then `read`) as shown; consumes them. may_wait: rows of the
- * same split follow, so a -U at the end is held back, and comes with the next call. out: raw
- * memory; may be without rows. */
+/* Rows that were read (kinds first, then `read`) as shown, what was held back in front; consumes
+ * them.
+ *
+ * read       may be all zero: only what was held back
+ * may_wait   rows of the same split follow, so a -U at the end is held back, and comes with the
+ *            next call
+ * max_rows   the most to give; -1: any number
+ * out        raw memory; may be without rows. +I, if wanted, is put in front by whoever gives them
+ * n_over     rows at the end that were read and are not shown because of max_rows
+ */
 TN_CHECKED tarn_status tn_stream_view_dress(tn_stream_view *view, tn_batch *read, bool may_wait,
-                                            tn_batch *out, tarn_error *err);
+                                            int64_t max_rows, tn_batch *out, int64_t *n_over,
+                                            tarn_error *err);
 /* Rows held back: given by the reader, and not shown yet. */
 static inline int64_t tn_stream_view_held(const tn_stream_view *view) {
   return view->held.n_rows;
 }
+/* Forget them: they are read again. */
+void tn_stream_view_forget(tn_stream_view *view);
 
 #endif
