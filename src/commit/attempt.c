@@ -565,6 +565,20 @@ static void write_hint(attempt *a) {
          (long long)a->next.id);
 }
 
+/* Java looks whether a snapshot's name is free and renames its own to it then, on a local disk
+ * without a lock: ours may have been replaced in between. That it is ours still is looked up as
+ * late as can be; what cannot be read now (it may have expired) was published. */
+static bool was_replaced(attempt *a) {
+  const char *path = snapshot_path(a);
+  outcome now = UNKNOWN;
+  if (path == NULL || look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
+    return false;
+  }
+  tn_log(a->job->table->env, TARN_LOG_WARN, "event=snapshot_replaced snapshot=%lld",
+         (long long)a->next.id);
+  return true;
+}
+
 /* ------------------------------------------------------------------ one attempt */
 
 static tarn_status make_changes(attempt *a, tarn_error *err) {
@@ -621,8 +635,9 @@ static tarn_status try_once(attempt *a, outcome *out, int64_t *id, tarn_error *e
   a->run->tried_behind = a->next.id - 1;
   TN_TRY(publish(a, out, err));
   if (*out == PUBLISHED) {
-    *id = a->next.id;
     write_hint(a);
+    *out = was_replaced(a) ? LOST : PUBLISHED;
+    *id = *out == PUBLISHED ? a->next.id : 0;
   }
   return TARN_OK;
 }

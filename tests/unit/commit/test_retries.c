@@ -17,12 +17,24 @@ typedef struct interloper {
   void (*commit)(struct interloper *self);
   int link_errno; /* the name is not given: an error of the disk */
   bool is_busy;
+  bool replaces; /* he takes away the snapshot that has just been made, as a rename over it does */
 } interloper;
 
 static interloper *the; /* one test at a time */
 
 static tarn_status hooked_link(tn_storage *storage, const char *from, const char *to,
                                tarn_error *err) {
+  if (strstr(to, "/snapshot/snapshot-") != NULL && !the->is_busy && the->replaces) {
+    TN_TRY(the->ops->link(storage, from, to, err));
+    if (the->n_come < the->times) {
+      TN_TRY(the->ops->remove(storage, to, err));
+      the->n_come++;
+      the->is_busy = true;
+      the->commit(the);
+      the->is_busy = false;
+    }
+    return TARN_OK;
+  }
   if (strstr(to, "/snapshot/snapshot-") != NULL && !the->is_busy) {
     if (the->n_come < the->times) {
       the->n_come++;
@@ -102,6 +114,25 @@ static void append__goes_behind_who_was_first(void **state) {
   assert_string_equal(cm_entries(&tm, 4, 'd'), "+a");
   /* Each snapshot has its manifest, its two lists; lost attempts leave nothing. */
   assert_int_equal(cm_count(&tm, "manifest"), 4 * 3);
+  end(&tm, &other);
+}
+
+/* Java looks first and renames then: a snapshot of its own over the one that has come meanwhile. */
+static void append__that_was_replaced_is_made_again(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  (void)state;
+  begin(&tm, &other, QUICK, append_other, 2);
+  other.replaces = true;
+  OK(append(&tm, &other, "a", &result, err));
+  assert_int_equal(result.first_id, 3);
+  assert_int_equal(result.last_id, 3);
+  assert_int_equal(result.n_attempts, 3);
+  assert_string_equal(cm_snapshot_text(&tm, 3), "APPEND u:7 rows=3(+1)");
+  assert_string_equal(cm_entries(&tm, 3, 'b'), "+x1 | +x2");
+  assert_string_equal(cm_entries(&tm, 3, 'd'), "+a");
+  assert_int_equal(cm_count(&tm, "manifest"), 3 * 3);
   end(&tm, &other);
 }
 
@@ -255,6 +286,7 @@ static void append__tells_what_the_disk_says(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(append__goes_behind_who_was_first),
+      cmocka_unit_test(append__that_was_replaced_is_made_again),
       cmocka_unit_test(append__gives_up_after_its_retries),
       cmocka_unit_test(append__gives_up_after_its_time),
       cmocka_unit_test(append__of_a_twin_is_found),
