@@ -130,8 +130,8 @@ static tarn_status open_writer(cdc_target *t, tarn_error *err) {
   const cli_session *s = t->run->session;
   tarn_writer_options o = TARN_WRITER_OPTIONS_INIT;
   const char *spill = getenv("TMPDIR");
-  o.commit_user = t->run->keeps_state ? tarn_sink_commit_user(t->follow.sink)
-                                      : s->args->values[OPT_COMMIT_USER];
+  o.commit_user =
+      t->run->state != NULL ? tarn_sink_commit_user(t->sink) : s->args->values[OPT_COMMIT_USER];
   o.row_kind_name = t->run->kind_name;
   o.spill_folder = spill != NULL && *spill != '\0' ? spill : "/tmp";
   o.cancel = s->cancel;
@@ -145,7 +145,7 @@ static tarn_status open_committer(cdc_target *t, tarn_error *err) {
   const char *user = tarn_writer_commit_user(t->writer);
   cli_text other = {0};
   tarn_status st;
-  if (!t->run->keeps_state) {
+  if (t->run->state == NULL) {
     return cli_committer(t->run->session, t->table, user, &t->committer, err);
   }
   cli_text_printf(&other, "%s-truncate", user);
@@ -179,6 +179,33 @@ static void close_table(cdc_target *t) {
   t->has_key = t->wants_before = t->needs_values = t->refuses_deletes = false;
 }
 
+/* A sink that goes on where the state says, or, after a change of the schema, where the one before
+ * stands: nothing is pending then. It commits before the writer is made. */
+static tarn_status open_sink(cdc_target *t, tarn_error *err) {
+  tarn_sink_options o = TARN_SINK_OPTIONS_INIT;
+  tarn_sink *before = t->sink;
+  tarn_string saved = {0};
+  tarn_status st = TARN_OK;
+  o.commit_user = t->run->session->args->values[OPT_COMMIT_USER];
+  o.goes_on = 1;
+  o.cancel = t->run->session->cancel;
+  if (before != NULL) {
+    st = tarn_sink_save(before, NULL, 0, &saved, err);
+  }
+  t->sink = NULL;
+  tarn_sink_free(before);
+  if (st == TARN_OK) {
+    st = tarn_sink_create(t->table, &o, &t->sink, err);
+  }
+  if (st == TARN_OK) {
+    st = before != NULL
+             ? tarn_sink_restore(t->sink, saved.data, saved.length, NULL, NULL, err)
+             : cdc_state_restore(t->run->state, t->name, !t->run->fans_out, t->sink, err);
+  }
+  tarn_string_free(&saved);
+  return st;
+}
+
 static tarn_status open_table(cdc_target *t, tarn_error *err) {
   cli_session *s = t->run->session;
   const char *pattern = s->args->arguments[0];
@@ -205,9 +232,8 @@ static tarn_status open_table(cdc_target *t, tarn_error *err) {
                      t->run->metas[i].key);
     }
   }
-  if (st == TARN_OK && t->run->keeps_state) {
-    st = t->follow.sink == NULL ? cli_follow_open(s, t->table, &t->follow, err)
-                                : cli_follow_reopen(&t->follow, t->table, err);
+  if (st == TARN_OK && t->run->state != NULL) {
+    st = open_sink(t, err);
   }
   if (st == TARN_OK) {
     st = open_writer(t, err);
@@ -242,7 +268,7 @@ void cdc_target_free(cdc_target *t) {
     return;
   }
   close_table(t);
-  cli_follow_close(&t->follow);
+  tarn_sink_free(t->sink);
   cdc_values_reset(&t->values);
   cli_text_reset(&t->raw);
   free(t->lines);
@@ -784,21 +810,44 @@ tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error
   return result.compaction_dropped ? tarn_writer_refresh(t->writer, err) : TARN_OK;
 }
 
-tarn_status cdc_target_follow(cdc_target *t, bool *has_committed, tarn_error *err) {
-  tarn_sink_result result = TARN_SINK_RESULT_INIT;
-  tarn_status st = TARN_OK;
-  *has_committed = false;
-  if (t->follow.taken > t->follow.taken_before) {
-    st = cdc_target_flush(t, err);
-    if (st == TARN_OK) {
-      st = cli_follow_commit(&t->follow, t->writer, &result, err);
-    }
-    *has_committed = result.commits > 0;
-    t->commits += result.commits;
-    t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
-    t->since_commit = st == TARN_OK ? 0 : t->since_commit;
+tarn_status cdc_target_seal(cdc_target *t, tarn_error *err) {
+  int64_t id = tarn_sink_last_checkpoint(t->sink) + 1;
+  char rows[24];
+  const tarn_option property = {"tarn.source-rows", rows};
+  tarn_messages *messages = NULL;
+  tarn_status st;
+  if (t->since_commit == 0 && t->run->fans_out) {
+    return TARN_OK;
   }
-  return st == TARN_OK ? cli_follow_metrics(&t->follow, t->writer, err) : st;
+  (void)snprintf(rows, sizeof(rows), "%lld", (long long)t->run->state->taken);
+  st = tarn_writer_prepare(t->writer, id, &messages, err);
+  if (st == TARN_OK) {
+    st = tarn_sink_add(t->sink, 0, id, messages, err);
+  }
+  tarn_messages_free(messages);
+  if (st == TARN_OK) {
+    st = tarn_sink_seal(t->sink, id, &property, 1, NULL, err);
+  }
+  t->is_sealed = st == TARN_OK;
+  return st;
+}
+
+tarn_status cdc_target_complete(cdc_target *t, bool *has_committed, tarn_error *err) {
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_status st;
+  if (!t->is_sealed) {
+    return TARN_OK;
+  }
+  st = tarn_sink_complete(t->sink, tarn_sink_last_checkpoint(t->sink), &result, err);
+  *has_committed |= result.commits > 0;
+  t->commits += result.commits;
+  t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
+  if (st == TARN_OK) {
+    t->is_sealed = false;
+    t->since_commit = 0;
+    st = result.must_refresh ? tarn_writer_refresh(t->writer, err) : TARN_OK;
+  }
+  return st;
 }
 
 tarn_status cdc_target_truncate(cdc_target *t, tarn_error *err) {

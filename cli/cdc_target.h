@@ -7,8 +7,8 @@
 #define CLI_CDC_TARGET_H
 
 #include "cdc.h"
+#include "cdc_state.h"
 #include "change.h"
-#include "follow.h"
 #include "refused.h"
 
 #define CDC_BATCH_ROWS 8192
@@ -27,7 +27,8 @@ typedef struct cdc_run {
   const tarn_option *metas; /* column = path */
   size_t n_metas;
   bool evolves, waits; /* --evolve; commits wait for compactions */
-  bool keeps_state;    /* --state: commits go through follow, and there is one target */
+  cdc_state *state;    /* of --state: commits go through sinks; NULL: none. Borrowed */
+  bool fans_out;       /* into tables that the records name */
   cli_refused refused;
   const char *source_name;
 } cdc_run;
@@ -39,8 +40,9 @@ struct cdc_target {
   char *name; /* owned */
   tarn_table *table;
   tarn_writer *writer;
-  tarn_committer *committer; /* with run->keeps_state of truncates alone */
-  cli_follow follow;         /* with run->keeps_state */
+  tarn_committer *committer; /* with run->state of truncates alone */
+  tarn_sink *sink;           /* with run->state */
+  bool is_sealed;            /* what was written since the last commit is prepared */
   cli_columns *columns;
   cdc_values values;
   bool *is_key; /* of each column; owned */
@@ -88,8 +90,10 @@ tarn_status cdc_target_flush(cdc_target *target, tarn_error *err);
  * abort it). */
 tarn_status cdc_target_prepare(cdc_target *target, tarn_messages **out, tarn_error *err);
 tarn_status cdc_target_commit(cdc_target *target, tarn_messages *messages, tarn_error *err);
-/* With run->keeps_state instead: all that was taken in. Nothing is done if nothing was. */
-tarn_status cdc_target_follow(cdc_target *target, bool *has_committed, tarn_error *err);
+/* With run->state instead, in two steps: prepare what was written, so that it is in the state, then
+ * commit it. Of a table without new rows nothing is done, unless it is the only one. */
+tarn_status cdc_target_seal(cdc_target *target, tarn_error *err);
+tarn_status cdc_target_complete(cdc_target *target, bool *has_committed, tarn_error *err);
 /* Take all rows out of the table. Nothing is pending. */
 tarn_status cdc_target_truncate(cdc_target *target, tarn_error *err);
 /* Change the schema and begin anew with it. Nothing is pending. */

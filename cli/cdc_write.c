@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cdc_counters.h"
 #include "cdc_target.h"
 #include "ending.h"
 #include "source.h"
@@ -26,7 +27,8 @@ typedef struct cdc_job {
   cdc_run run;
   cdc_reader reader;
   cli_source source;
-  bool has_source, is_finished, is_idle, has_regex, fans_out;
+  bool has_source, is_finished, is_idle, has_regex;
+  cdc_state state;     /* of run.state */
   regex_t regex;       /* of --tables */
   cdc_target *targets; /* owned */
   route *routes;       /* owned; the last one used first */
@@ -100,17 +102,11 @@ static tarn_status read_tables(cdc_job *job, const char *text, tarn_error *err) 
 static tarn_status read_follow(cdc_job *job, tarn_error *err) {
   const cli_args *args = job->run.session->args;
   bool follows = cli_args_has(args, OPT_FOLLOW);
-  job->run.keeps_state = cli_args_has(args, OPT_STATE);
-  if ((follows || job->run.keeps_state) && cli_args_has(args, OPT_DRY_RUN)) {
+  bool has_state = cli_args_has(args, OPT_STATE);
+  if ((follows || has_state) && cli_args_has(args, OPT_DRY_RUN)) {
     return cli_usage(err, "--%s and --dry-run exclude each other", follows ? "follow" : "state");
   }
-  if (job->run.keeps_state && job->fans_out) {
-    return cli_usage(err,
-                     "--state keeps how far one table has come: it does not go with %s, which "
-                     "names many. Give each table a run of its own, with --tables",
-                     args->arguments[0]);
-  }
-  if (!job->run.keeps_state && cli_args_has(args, OPT_METRICS)) {
+  if (!has_state && cli_args_has(args, OPT_METRICS)) {
     return cli_usage(err, "with --cdc --metrics needs --state");
   }
   if (follows && job->every == 0 && job->interval_ms == 0) {
@@ -147,7 +143,7 @@ static tarn_status read_arguments(cdc_job *job, tarn_error *err) {
   job->run.kind_name =
       args->values[OPT_ROW_KIND_NAME] != NULL ? args->values[OPT_ROW_KIND_NAME] : "_row_kind";
   job->run.source_name = path != NULL && strcmp(path, "-") != 0 ? path : "standard input";
-  job->fans_out = strstr(name, "{table}") != NULL;
+  job->run.fans_out = strstr(name, "{table}") != NULL;
   if (args->values[OPT_ENCODINGS] != NULL) {
     st = read_encodings(job, args->values[OPT_ENCODINGS], err);
   }
@@ -168,7 +164,7 @@ static tarn_status read_arguments(cdc_job *job, tarn_error *err) {
   if (st == TARN_OK) {
     st = read_follow(job, err);
   }
-  if (st == TARN_OK && !job->run.format->names_tables && (job->has_regex || job->fans_out)) {
+  if (st == TARN_OK && !job->run.format->names_tables && (job->has_regex || job->run.fans_out)) {
     st = cli_usage(err, "--cdc %s: its records name no table, so they go to one",
                    job->run.format->name);
   }
@@ -237,6 +233,19 @@ static tarn_status open_target(cdc_job *job, const char *name, cdc_target **out,
   return TARN_OK;
 }
 
+/* A table that the state names: what is prepared in it is committed. */
+static tarn_status open_kept(cdc_job *job, const char *name, tarn_error *err) {
+  cdc_target *ignored;
+  tarn_status st = open_target(job, name, &ignored, err);
+  if (st == TARN_E_NOT_FOUND) {
+    char message[sizeof(err->message)];
+    (void)snprintf(message, sizeof(message), "%.300s names the table %.200s: %.400s",
+                   job->state.path, name, err->message);
+    memcpy(err->message, message, sizeof(message));
+  }
+  return st;
+}
+
 /* Where the records of a table of the source go; *out NULL: they are left out. TARN_E_NOT_FOUND and
  * TARN_E_INVALID are faults of the record. */
 static tarn_status choose_target(cdc_job *job, const cdc_record *record, cdc_target **out,
@@ -247,7 +256,7 @@ static tarn_status choose_target(cdc_job *job, const cdc_record *record, cdc_tar
   if (job->has_regex && regexec(&job->regex, name, 0, NULL, 0) != 0) {
     return TARN_OK;
   }
-  if (!job->fans_out) {
+  if (!job->run.fans_out) {
     /* without --tables one table of the source: that of the first record */
     if (!job->has_regex && job->n_routes > 0) {
       char other[780];
@@ -282,7 +291,7 @@ static tarn_status find_target(cdc_job *job, const cdc_record *record, cdc_targe
                                tarn_error *err) {
   route **link = &job->routes, *found;
   tarn_status st;
-  if (record->table.n == 0 && !job->fans_out && !job->has_regex) { /* it tells none */
+  if (record->table.n == 0 && !job->run.fans_out && !job->has_regex) { /* it tells none */
     *out = job->targets;
     return TARN_OK;
   }
@@ -319,20 +328,49 @@ static void begin_round(cdc_job *job) {
   job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
 }
 
+/* One round with a state: all is prepared, then kept, then committed (S1). */
+static tarn_status commit_kept(cdc_job *job, size_t n, tarn_error *err) {
+  cdc_state_table *tables = calloc(n + 1, sizeof(*tables));
+  bool has_committed = false;
+  size_t i = 0;
+  tarn_status st = tables == NULL ? cli_no_memory(err) : TARN_OK;
+  for (cdc_target *t = job->targets; t != NULL && st == TARN_OK; t = t->next) {
+    st = cdc_target_flush(t, err);
+  }
+  for (cdc_target *t = job->targets; t != NULL && st == TARN_OK; t = t->next) {
+    tables[i++] = (cdc_state_table){t->name, t->sink};
+    st = cdc_target_seal(t, err);
+  }
+  if (st == TARN_OK) {
+    st = cdc_state_keep(&job->state, tables, i, err);
+  }
+  for (cdc_target *t = job->targets; t != NULL && st == TARN_OK; t = t->next) {
+    st = cdc_target_complete(t, &has_committed, err);
+    if (st != TARN_OK && has_committed) {
+      cli_report_note(&job->run.session->report,
+                      "of this round of commits other tables have theirs already; %s has not. All "
+                      "are in the state: the next run commits those that are missing",
+                      t->name);
+    }
+  }
+  free(tables);
+  job->n_commits += has_committed;
+  return st;
+}
+
 /* One round: all tables. */
 static tarn_status commit(cdc_job *job, tarn_error *err) {
   size_t n = 0, i = 0;
   tarn_messages **messages;
   tarn_status st = TARN_OK;
   bool has_committed = false;
-  if (job->run.keeps_state) {
-    st = cdc_target_follow(job->targets, &has_committed, err);
-    job->n_commits += has_committed;
-    begin_round(job);
-    return st;
-  }
   for (cdc_target *t = job->targets; t != NULL; t = t->next) {
     n++;
+  }
+  if (job->run.state != NULL) {
+    st = job->state.taken > job->state.taken_before ? commit_kept(job, n, err) : TARN_OK;
+    begin_round(job);
+    return st == TARN_OK ? cdc_counters_write(&job->run, job->targets, err) : st;
   }
   messages = calloc(n + 1, sizeof(tarn_messages *));
   if (messages == NULL) {
@@ -521,11 +559,10 @@ static tarn_status next_line(cdc_job *job, tarn_error *err) {
   }
   length = n - (text[n - 1] == '\n');
   if (strspn(text, " \t\r") < length) { /* ends at the line break at last */
-    cli_follow *follow = job->run.keeps_state ? &job->targets->follow : NULL;
-    if (follow == NULL || !cli_follow_drops(follow)) {
+    if (job->run.state == NULL || !cdc_state_drops(&job->state)) {
       st = take_record(job, n, length, err);
-      if (follow != NULL && st == TARN_OK) { /* not before: to take it in may need a commit */
-        follow->taken++;
+      if (st == TARN_OK) { /* not before: to take it in may need a commit */
+        job->state.taken++;
       }
     }
   }
@@ -545,7 +582,7 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && job->wake_ms > 0 && (job->is_idle || (job->records & 63) == 0) &&
         cli_now_ms() >= job->wake_ms) {
-      st = job->since_commit > 0 || job->run.keeps_state ? commit(job, err) : TARN_OK;
+      st = job->since_commit > 0 || job->run.state != NULL ? commit(job, err) : TARN_OK;
       job->wake_ms = cli_now_ms() + job->interval_ms;
     }
     if ((job->records & 1023) == 0) {
@@ -560,7 +597,8 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
 static void report(cdc_job *job) {
   cli_session *s = job->run.session;
   cli_text json = {0}, words = {0};
-  int64_t files = 0, bytes = 0, n_tables = 0, without_before = 0, snapshot = 0, n_dropped = 0;
+  int64_t files = 0, bytes = 0, n_tables = 0, without_before = 0, snapshot = 0;
+  const int64_t n_dropped = job->state.n_dropped;
   cli_text_puts(&json, "\"tables\":{");
   for (cdc_target *t = job->targets; t != NULL; t = t->next) {
     tarn_writer_stats stats = {sizeof(stats), 0, 0, 0, 0};
@@ -568,7 +606,6 @@ static void report(cdc_job *job) {
     files += t->files + stats.files;
     bytes += t->bytes + stats.bytes;
     without_before += t->without_before;
-    n_dropped += t->follow.n_dropped;
     snapshot = t->snapshot;
     cli_text_puts(&json, n_tables++ > 0 ? "," : "");
     cli_text_json(&json, t->name, strlen(t->name));
@@ -643,6 +680,7 @@ static void close_job(cdc_job *job) {
     regfree(&job->regex);
   }
   cdc_reader_reset(&job->reader);
+  cdc_state_close(&job->state);
   cli_refused_close(&job->run.refused);
   cli_pairs_reset(&job->metas);
   cli_text_reset(&job->changes);
@@ -661,8 +699,15 @@ int cli_run_cdc(cli_session *s) {
   if (st == TARN_OK) {
     st = cli_refused_open(s, &job.run.refused, &err);
   }
-  if (st == TARN_OK && !job.fans_out) {
+  if (st == TARN_OK && cli_args_has(s->args, OPT_STATE)) {
+    job.run.state = &job.state;
+    st = cdc_state_open(s, &job.run.refused, &job.state, &err);
+  }
+  if (st == TARN_OK && !job.run.fans_out) {
     st = open_target(&job, s->args->arguments[0], &only, &err);
+  }
+  for (size_t i = 0; i < job.state.n_parts && job.run.fans_out && st == TARN_OK; i++) {
+    st = open_kept(&job, job.state.parts[i].name, &err);
   }
   if (st == TARN_OK) {
     cdc_reader_init(&job.reader, job.run.format, job.run.kind_name);
@@ -671,7 +716,7 @@ int cli_run_cdc(cli_session *s) {
   }
   if (st == TARN_OK) {
     /* an interrupt ends at a commit */
-    if (job.interval_ms > 0 || job.every > 0 || job.run.keeps_state) {
+    if (job.interval_ms > 0 || job.every > 0 || job.run.state != NULL) {
       cli_ending_catch(NULL);
     }
     st = write_feed(&job, &err);
