@@ -55,7 +55,8 @@ typedef struct tarn_sink_options {
   int32_t n_writers;       /* 0: 1. At most 32768 */
   int32_t max_pending;     /* checkpoints that may be sealed and not complete; 0: no bound */
   int32_t commits_empty;   /* 1: checkpoints without files make a snapshot, too, as with the table's
-                              commit.force-create-snapshot */
+                              commit.force-create-snapshot. (Without it they do when one of the
+                              table's automatic tags is due.) */
   int32_t goes_on;         /* 1: tarn_sink_restore() does not fail when writers have to start again;
                               the result tells */
   int32_t skips_maintenance; /* 1: nothing is expired and no tag made after commits */

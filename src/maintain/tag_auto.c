@@ -202,6 +202,74 @@ tarn_status tn_tags_create_automatic(tn_table *table, tarn_error *err) {
   return st;
 }
 
+/* ------------------------------------------------------------------ without commits */
+
+/* However the zone's offset changes meanwhile, it is looked at again after this time. */
+#define LONGEST_QUIET_MS 60000
+
+static tarn_status is_idle(automaton *a, bool *out, tarn_error *err) {
+  tn_table *t = a->table;
+  int64_t timeout_ms, id;
+  bool has_timeout;
+  tn_snapshot s;
+  TN_TRY(tn_options_int(&t->options, "snapshot.watermark-idle-timeout", &timeout_ms, &has_timeout,
+                        err));
+  if (!has_timeout) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &id, err));
+  if (id != 0) {
+    TN_TRY(tn_snapshot_read(t->env, t->storage, t->branch_path, id, &a->arena, &s, err));
+    *out = s.has_watermark && s.watermark <= tn_env_now_ms(t->env) - timeout_ms;
+  }
+  return TARN_OK;
+}
+
+/* What was asked for before counts like the tag that it makes: a tag that is gone again, by its own
+ * retention, is not asked for twice. */
+static tarn_status is_time(automaton *a, tn_tags_due *due, bool *out, tarn_error *err) {
+  int64_t now_ms = tn_env_now_ms(a->table->env), local_ms = local_of(a, now_ms), first_id, left;
+  TN_TRY(find_start(a, &first_id, err));
+  if (due->has_next && (!a->has_next || a->next < due->next)) {
+    a->has_next = true;
+    a->next = due->next;
+  }
+  *out = is_due(a, local_ms);
+  if (*out) {
+    int64_t at = a->completes && a->has_next ? a->next : tn_tag_period_before(&a->period, local_ms);
+    a->has_next = true;
+    a->next = at + a->period.length_ms;
+  }
+  left = a->next + a->period.length_ms + a->delay_ms - local_ms;
+  left = left < LONGEST_QUIET_MS ? left : LONGEST_QUIET_MS;
+  *due = (tn_tags_due){true, a->next, now_ms, left > 0 ? left : 0};
+  return TARN_OK;
+}
+
+tarn_status tn_tags_force_snapshot(tn_table *table, tn_tags_due *due, bool *out, tarn_error *err) {
+  int64_t since_ms;
+  tn_tag_mode mode;
+  bool is_write_only;
+  automaton a;
+  tarn_status st;
+  *out = false;
+  TN_TRY(tn_tag_mode_of(table, &mode, err));
+  TN_TRY(tn_options_bool(&table->options, "write-only", &is_write_only, err));
+  if (is_write_only || (mode != TN_TAGS_PROCESS_TIME && mode != TN_TAGS_WATERMARK)) {
+    return TARN_OK;
+  }
+  since_ms = tn_env_now_ms(table->env) - due->asked_ms;
+  if (due->has_next && since_ms >= 0 && since_ms < due->quiet_ms) {
+    return TARN_OK;
+  }
+  st = automaton_init(&a, table, err);
+  if (st == TARN_OK) {
+    st = mode == TN_TAGS_WATERMARK ? is_idle(&a, out, err) : is_time(&a, due, out, err);
+  }
+  automaton_end(&a);
+  return st;
+}
+
 /* ------------------------------------------------------------------ of batches */
 
 static tarn_status batch_name(automaton *a, const tn_snapshot *s, const char **out,

@@ -53,6 +53,21 @@ TN_CHECKED tarn_status tn_tags_finish(tn_table *table, tarn_error *err);
 /* The tags that tag.automatic-creation asks for by the snapshots that are there (process-time,
  * watermark), and tag.num-retained-max among them. */
 TN_CHECKED tarn_status tn_tags_create_automatic(tn_table *table, tarn_error *err);
+
+/* What one committer remembers of tn_tags_force_snapshot(); begins all zero. */
+typedef struct tn_tags_due {
+  bool has_next;
+  int64_t next;     /* the local time that the next tag is of */
+  int64_t asked_ms; /* when that was found; 0: never */
+  int64_t quiet_ms; /* for so long after it nothing can be due */
+} tn_tags_due;
+
+/* Is an automatic tag due that only a snapshot can give? By process time: when a period has ended
+ * behind the newest automatic tag, or there is none yet; each tag is asked for once. By watermark:
+ * when that of the latest snapshot lies back as long as snapshot.watermark-idle-timeout. Never with
+ * write-only. Rule: TagAutoCreation#forceCreatingSnapshot. */
+TN_CHECKED tarn_status tn_tags_force_snapshot(tn_table *table, tn_tags_due *due, bool *out,
+                                              tarn_error *err);
 /* The tag of a batch job (tag.automatic-creation = batch) at the latest snapshot, replacing one of
  * the same name; and tag.num-retained-max among all. */
 TN_CHECKED tarn_status tn_tags_create_batch(tn_table *table, tarn_error *err);

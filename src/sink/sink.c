@@ -226,9 +226,37 @@ done:
   return st;
 }
 
+/* Does an automatic tag wait for a snapshot? Asked without the mutex: it looks into the table. What
+ * fails is told to the log; the next checkpoint asks again. */
+static bool is_tag_due(tn_table_sink *sink) {
+  tn_tags_due due;
+  tarn_error why = {0};
+  bool is_due = false;
+  if (sink->options.skips_maintenance) {
+    return false; /* no commit makes the tag */
+  }
+  pthread_mutex_lock(&sink->mutex);
+  due = sink->tags_due;
+  pthread_mutex_unlock(&sink->mutex);
+  if (tn_tags_force_snapshot(sink->table, &due, &is_due, &why) != TARN_OK) {
+    tn_log(sink->env, TARN_LOG_WARN, "event=tags_not_known table=%s reason=%s",
+           sink->table->full_name, why.message);
+    return false;
+  }
+  pthread_mutex_lock(&sink->mutex);
+  sink->tags_due = due;
+  pthread_mutex_unlock(&sink->mutex);
+  return is_due;
+}
+
+static bool has_group_until(const tn_table_sink *sink, int64_t checkpoint) {
+  return sink->groups != NULL && sink->groups->id <= checkpoint;
+}
+
 /* The mutex is held. */
-static tarn_status seal(tn_table_sink *sink, int64_t checkpoint, const tn_property *properties,
-                        int32_t n_properties, tn_buf *bytes, tarn_error *err) {
+static tarn_status seal(tn_table_sink *sink, int64_t checkpoint, bool makes_snapshot,
+                        const tn_property *properties, int32_t n_properties, tn_buf *bytes,
+                        tarn_error *err) {
   tn_table_sink_group *g;
   if (checkpoint <= sink->last_sealed && checkpoint != TN_SINK_END) {
     return tn_fail(err, TARN_E_STATE,
@@ -240,7 +268,8 @@ static tarn_status seal(tn_table_sink *sink, int64_t checkpoint, const tn_proper
                    "%" PRId64 " checkpoints are pending, the most that may be: complete some first",
                    sink->n_pending);
   }
-  if (sink->forces_snapshots || sink->options.commits_empty) {
+  if (sink->forces_snapshots || sink->options.commits_empty ||
+      (makes_snapshot && !has_group_until(sink, checkpoint))) {
     TN_TRY(open_group(sink, checkpoint, &g, err));
   }
   for (g = sink->groups; g != NULL && g->id <= checkpoint; g = g->next) {
@@ -258,10 +287,15 @@ static tarn_status seal(tn_table_sink *sink, int64_t checkpoint, const tn_proper
 tarn_status tn_table_sink_seal(tn_table_sink *sink, int64_t checkpoint,
                                const tn_property *properties, int32_t n_properties, tn_buf *bytes,
                                tarn_error *err) {
+  bool is_due, is_empty;
   tarn_status st;
   pthread_mutex_lock(&sink->mutex);
+  is_empty = !has_group_until(sink, checkpoint);
+  pthread_mutex_unlock(&sink->mutex);
+  is_due = is_empty && is_tag_due(sink);
+  pthread_mutex_lock(&sink->mutex);
   sink->has_begun = true;
-  st = seal(sink, checkpoint, properties, n_properties, bytes, err);
+  st = seal(sink, checkpoint, is_due, properties, n_properties, bytes, err);
   pthread_mutex_unlock(&sink->mutex);
   return st;
 }

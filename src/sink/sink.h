@@ -92,9 +92,10 @@ TN_CHECKED tarn_status tn_table_sink_add(tn_table_sink *sink, int32_t writer, in
 /* A writer's watermark. INT64_MAX, the end of a bounded input, is ignored as by Java. */
 TN_CHECKED tarn_status tn_table_sink_watermark(tn_table_sink *sink, int32_t writer,
                                                int64_t watermark, tarn_error *err);
-/* All that was added for this checkpoint and those before is pending now. bytes (NULL: not wanted):
- * Java's ManifestCommittable of the checkpoint is appended; nothing if it has none. Errors: STATE
- * (K1), LIMIT (too many are pending: complete some first). */
+/* All that was added for this checkpoint and those before is pending now. With nothing pending it
+ * is still one for a snapshot if an automatic tag is due (maintain/tags.h). bytes (NULL: not
+ * wanted): Java's ManifestCommittable of the checkpoint is appended; nothing if it has none.
+ * Errors: STATE (K1), LIMIT (too many are pending: complete some first). */
 TN_CHECKED tarn_status tn_table_sink_seal(tn_table_sink *sink, int64_t checkpoint,
                                           const tn_property *properties, int32_t n_properties,
                                           tn_buf *bytes, tarn_error *err);

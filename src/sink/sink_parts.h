@@ -6,6 +6,7 @@
 
 #include "commit/commit.h"
 #include "maintain/after_commit.h"
+#include "maintain/tags.h"
 #include "sink/sink.h"
 
 #define TN_SINK_LIMIT ((size_t)1 << 30) /* of a checkpoint, and of a state */
@@ -44,6 +45,7 @@ struct tn_table_sink {
   int64_t n_pending;
   int64_t last_sealed; /* 0: none */
   tn_table_sink_clock *clocks;
+  tn_tags_due tags_due;
   tn_table_sink_stats stats;
 };
 

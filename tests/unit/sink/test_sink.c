@@ -1,5 +1,6 @@
 /* test_sink.c - checkpoints: what is committed when, what a state brings back, and what does not
  * happen twice. */
+#include "maintain/tags.h"
 #include "sink/sink.h"
 
 #include <stdio.h>
@@ -225,6 +226,107 @@ static void empty_checkpoints__make_snapshots_only_when_asked(void **state) {
     assert_int_equal(latest_id(&m), cases[i].n_commits);
     end(&m);
   }
+}
+
+/* Hours of checkpoints after noon of a day, in UTC; those that make a snapshot of no rows. */
+static int64_t now_ms(void *ctx) {
+  return *(const int64_t *)ctx;
+}
+
+static void empty_checkpoints__make_a_snapshot_when_a_tag_is_due(void **state) {
+#define BY_TIME "bucket=1;tag.automatic-creation=process-time;tag.creation-period=hourly"
+  static const struct {
+    const char *options;
+    bool skips_maintenance;
+    double hours[5];
+    const char *commits; /* y: a snapshot */
+  } cases[] = {
+      {BY_TIME, false, {0, 0.1, 1, 1.1, 3.2}, "ynyny"},
+      {BY_TIME ";tag.creation-delay=10 min", false, {0, 1.1, 1.2, 2.1, 2.2}, "ynyny"},
+      {BY_TIME ";tag.automatic-completion=true", false, {0, 3.2, 3.3, 3.4, 3.5}, "yyyyn"},
+      {BY_TIME ";sink.process-time-zone=+00:30", false, {0, 0.4, 0.5, 1.4, 1.6}, "ynyny"},
+      // The tag that was made is gone at once; it is not asked for again.
+      {BY_TIME ";tag.default-time-retained=1 ms", false, {0, 0.1, 0.2, 0.9, 1}, "ynnny"},
+      {BY_TIME ";write-only=true", false, {0, 0.1, 1, 1.1, 3.2}, "nnnnn"},
+      {BY_TIME, true, {0, 0.1, 1, 1.1, 3.2}, "nnnnn"},
+      {"bucket=1;tag.automatic-creation=batch", false, {0, 30, 60, 90, 120}, "nnnnn"},
+      {"bucket=1", false, {0, 30, 60, 90, 120}, "nnnnn"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    const int64_t noon_ms = 1728043200000;
+    int64_t now = noon_ms;
+    char commits[6] = "";
+    sink_maker m;
+    begin(&m, "k", cases[i].options);
+    m.w.tm.env->clock_ms = now_ms;
+    m.w.tm.env->clock_ctx = &now;
+    m.options.skips_maintenance = cases[i].skips_maintenance;
+    tn_table_sink_free(m.sink);
+    open_sink(&m);
+    for (int32_t k = 0; k < 5; k++) {
+      now = noon_ms + (int64_t)(cases[i].hours[k] * 3600000);
+      add(&m, 0, k + 1, "");
+      seal(&m, k + 1);
+      commits[k] = complete(&m, k + 1).n_commits > 0 ? 'y' : 'n';
+    }
+    if (strcmp(commits, cases[i].commits) != 0) {
+      fail_msg("case %zu: %s, expected %s", i, commits, cases[i].commits);
+    }
+    end(&m);
+  }
+}
+
+/* The tag itself is made by that snapshot; and what has rows is no second snapshot. */
+static void due_tags__are_those_of_the_snapshot(void **state) {
+  int64_t now = 1728043200000;
+  sink_maker m;
+  tn_tag *tags;
+  tn_arena arena;
+  int32_t n;
+  (void)state;
+  begin(&m, "k", BY_TIME);
+  m.w.tm.env->clock_ms = now_ms;
+  m.w.tm.env->clock_ctx = &now;
+  add(&m, 0, 1, "1|a");
+  seal(&m, 1);
+  assert_int_equal(complete(&m, 1).n_commits, 1);
+  now += 3600000;
+  seal(&m, 2);
+  assert_int_equal(complete(&m, 2).n_commits, 1);
+  tn_arena_init(&arena, &m.w.tm.env->mem, LIMIT);
+  OK(tn_tags_load(m.w.table, "/t", &arena, &tags, &n, err));
+  assert_int_equal(n, 2);
+  assert_string_equal(tags[0].name, "2024-10-04 11");
+  assert_string_equal(tags[1].name, "2024-10-04 12");
+  assert_int_equal(tags[1].snapshot.id, 2);
+  tn_arena_reset(&arena);
+  assert_string_equal(wm_rows(&m.w), "1|a");
+  end(&m);
+}
+
+/* By watermark: when that of the latest snapshot has not moved for the time-out. */
+static void empty_checkpoints__make_a_snapshot_when_the_watermark_is_idle(void **state) {
+  int64_t now = 1728043200000;
+  sink_maker m;
+  (void)state;
+  begin(&m, "k",
+        "bucket=1;tag.automatic-creation=watermark;snapshot.watermark-idle-timeout=10 min");
+  m.w.tm.env->clock_ms = now_ms;
+  m.w.tm.env->clock_ctx = &now;
+  seal(&m, 1);  // no snapshot yet
+  assert_int_equal(complete(&m, 1).n_commits, 0);
+  OK(tn_table_sink_watermark(m.sink, 0, now, err));
+  add(&m, 0, 2, "1|a");
+  seal(&m, 2);
+  assert_int_equal(complete(&m, 2).n_commits, 1);
+  now += 599999;
+  seal(&m, 3);
+  assert_int_equal(complete(&m, 3).n_commits, 0);
+  now += 1;
+  seal(&m, 4);
+  assert_int_equal(complete(&m, 4).n_commits, 1);
+  end(&m);
 }
 
 static void watermark__is_the_least_of_all_writers(void **state) {
@@ -567,6 +669,9 @@ int main(void) {
       cmocka_unit_test(seal__gives_the_bytes_of_javas_committable),
       cmocka_unit_test(seal__is_refused_when_too_much_is_pending),
       cmocka_unit_test(empty_checkpoints__make_snapshots_only_when_asked),
+      cmocka_unit_test(empty_checkpoints__make_a_snapshot_when_a_tag_is_due),
+      cmocka_unit_test(due_tags__are_those_of_the_snapshot),
+      cmocka_unit_test(empty_checkpoints__make_a_snapshot_when_the_watermark_is_idle),
       cmocka_unit_test(watermark__is_the_least_of_all_writers),
       cmocka_unit_test(end_of_input__may_be_sealed_again_and_has_its_watermark),
       cmocka_unit_test(restore__commits_what_is_not_committed_once),
