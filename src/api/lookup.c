@@ -5,6 +5,8 @@
 #include "column/arrow_import.h"
 #include "lookup/lookup_table.h"
 
+#define MAX_BORROWED 4 /* columns of a key that are not imported */
+
 struct tarn_lookup {
   tarn_env *env;
   tarn_scan *scan; /* its columns; retained */
@@ -16,7 +18,8 @@ struct tarn_lookup {
   bool has_mutex;
   tn_arrow_import *import; /* of keys that have our own schema */
   struct ArrowSchema key_schema;
-  bool is_plain; /* rows have the columns that are shown, in their order */
+  bool is_plain;     /* rows have the columns that are shown, in their order */
+  bool gives_arrays; /* and leave as they are */
 };
 
 /* ------------------------------------------------------------------ life */
@@ -59,6 +62,7 @@ static tarn_status open_lookup(tarn_lookup *l, tarn_table *table, const tarn_loo
   options.fields = l->scan->read_fields;
   options.n_fields = l->scan->n_read;
   TN_TRY(tn_lookup_open(table->table, &options, &l->lookup, err));
+  l->gives_arrays = l->is_plain && tn_lookup_is_plain(l->lookup);
   return prepare_keys(l, err);
 }
 
@@ -138,6 +142,72 @@ static tarn_status import_own(tarn_lookup *l, const struct ArrowArray *array, tn
   return st;
 }
 
+/* Values of a type that need no look before they are a key. */
+static bool is_number(const tn_type *type) {
+  switch (type->root) {
+    case TN_TINYINT:
+    case TN_SMALLINT:
+    case TN_INT:
+    case TN_BIGINT:
+    case TN_FLOAT:
+    case TN_DOUBLE:
+    case TN_DATE:
+      return true;
+    case TN_TIMESTAMP:
+    case TN_TIMESTAMP_LTZ:
+      return type->precision > 0 && type->precision < 7;
+    default:
+      return false;
+  }
+}
+
+/* Is it a whole array of n values at least, with none null? Arrays that are more are imported. */
+static bool is_simple(const struct ArrowArray *a, int64_t first, int64_t n, int64_t n_buffers) {
+  return a != NULL && a->release != NULL && a->n_buffers == n_buffers && a->buffers != NULL &&
+         a->dictionary == NULL && a->offset >= 0 && a->length >= n && first <= a->length - n &&
+         a->offset <= INT32_MAX && (a->buffers[0] == NULL || a->null_count == 0);
+}
+
+/* A key column where it lies. false: it has to be imported. */
+static bool borrow_column(const struct ArrowArray *a, const tn_type *type, int64_t first, int64_t n,
+                          tn_vec *out) {
+  size_t width = tn_layout_width(tn_type_layout(type));
+  uintptr_t at;
+  if (!is_number(type) || !is_simple(a, first, n, 2) || a->n_children != 0 ||
+      a->buffers[1] == NULL) {
+    return false;
+  }
+  at = (uintptr_t)a->buffers[1] + (size_t)(a->offset + first) * width;
+  *out = (tn_vec){.type = type,
+                  .layout = tn_type_layout(type),
+                  .length = n,
+                  .values = (void *)at}; /* only read: keys are borrowed for the call */
+  return at % width == 0;
+}
+
+/* Keys of our own schema as they lie in the array, without a copy. columns: room for MAX_BORROWED.
+ * false: they have to be imported. */
+static bool borrow_keys(const tarn_lookup *l, const struct ArrowArray *keys, tn_vec *columns,
+                        tn_batch *out) {
+  if (l->n_key_fields > MAX_BORROWED || keys->n_children != l->n_key_fields ||
+      keys->children == NULL || !is_simple(keys, 0, keys->length, 1) ||
+      keys->offset > INT32_MAX - keys->length) {
+    return false;
+  }
+  for (int32_t i = 0; i < l->n_key_fields; i++) {
+    if (!borrow_column(keys->children[i], &l->key_fields[i].type, keys->offset, keys->length,
+                       &columns[i])) {
+      return false;
+    }
+  }
+  *out = (tn_batch){.n_rows = keys->length,
+                    .n_columns = l->n_key_fields,
+                    .fields = l->key_fields,
+                    .columns = columns,
+                    .first_position = -1};
+  return true;
+}
+
 static tarn_status import_given(tarn_lookup *l, const struct ArrowSchema *schema,
                                 const struct ArrowArray *array, tn_batch *out, tarn_error *err) {
   tn_arrow_import *import;
@@ -160,13 +230,13 @@ done:
   return st;
 }
 
-/* Look up imported keys and give the rows out. */
-static tarn_status get(tarn_lookup *l, tn_batch *keys, struct ArrowArray *out, int64_t *rows,
+/* Look up keys and give the rows out. */
+static tarn_status get(tarn_lookup *l, const tn_batch *keys, struct ArrowArray *out, int64_t *rows,
                        tarn_error *err) {
   tn_batch found = {0}, shown = {0};
   tarn_status st = TARN_OK;
-  for (int32_t i = 0; i < keys->n_columns; i++) {
-    TN_TRY_TO(done, tn_vec_flatten(l->env, &keys->columns[i], err));
+  if (l->gives_arrays) {
+    return tn_lookup_get_array(l->lookup, keys, out, rows, err);
   }
   TN_TRY_TO(done, tn_lookup_get(l->lookup, keys, &found, rows, err));
   if (l->is_plain) {
@@ -184,10 +254,25 @@ done:
   return st;
 }
 
+static tarn_status import_and_get(tarn_lookup *l, const struct ArrowSchema *key_schema,
+                                  const struct ArrowArray *keys, struct ArrowArray *out,
+                                  int64_t *rows, tarn_error *err) {
+  tn_batch batch = {0};
+  tarn_status st = key_schema == NULL ? import_own(l, keys, &batch, err)
+                                      : import_given(l, key_schema, keys, &batch, err);
+  for (int32_t i = 0; i < batch.n_columns && st == TARN_OK; i++) {
+    st = tn_vec_flatten(l->env, &batch.columns[i], err);
+  }
+  st = st == TARN_OK ? get(l, &batch, out, rows, err) : st;
+  tn_batch_reset(l->env, &batch);
+  return st;
+}
+
 tarn_status tarn_lookup_get(tarn_lookup *l, const struct ArrowSchema *key_schema,
                             const struct ArrowArray *keys, struct ArrowArray *out, int64_t *rows,
                             tarn_error *err) {
-  tn_batch batch = {0};
+  tn_batch borrowed;
+  tn_vec columns[MAX_BORROWED];
   int64_t few[16], *room = NULL;
   tarn_status st;
   tn_error_reset(err);
@@ -207,10 +292,9 @@ tarn_status tarn_lookup_get(tarn_lookup *l, const struct ArrowSchema *key_schema
       return tn_oom(err);
     }
   }
-  st = key_schema == NULL ? import_own(l, keys, &batch, err)
-                          : import_given(l, key_schema, keys, &batch, err);
-  st = st == TARN_OK ? get(l, &batch, out, rows, err) : st;
-  tn_batch_reset(l->env, &batch);
+  st = key_schema == NULL && borrow_keys(l, keys, columns, &borrowed)
+           ? get(l, &borrowed, out, rows, err)
+           : import_and_get(l, key_schema, keys, out, rows, err);
   tn_free(&l->env->mem, room);
   return st;
 }

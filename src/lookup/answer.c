@@ -12,14 +12,13 @@
 
 #include "base/bytes.h"
 #include "base/sort.h"
+#include "column/arrow.h"
 #include "column/binary_row.h"
 #include "lookup/row_code.h"
 
 #define AHEAD 8         /* keys whose places in indexes are fetched ahead */
 #define FEW_FILES 32    /* of a section that are taken hold of at once */
 #define MERGE_KEYS 4096 /* that are merged at once */
-#define ROWS_LIMIT ((size_t)4 << 30)
-#define ARENA_BYTES ((size_t)1 << 30)
 
 typedef struct key_place {
   size_t at, len; /* in key_bytes */
@@ -49,19 +48,18 @@ typedef struct candidate {
 
 typedef struct call {
   tn_lookup *l;
-  tn_files_view *view;
+  tn_lookup_worker *w;
+  const tn_files_view *view; /* the worker's */
   const tn_batch *keys;
   int64_t now_ms;
-  tn_arena arena;
-  tn_buf key_bytes, rows;
+  tn_arena *arena; /* the worker's, like the buffers */
+  tn_buf *key_bytes, *rows;
   key_place *places;
   tn_datum *datums; /* n_keys of the layout for each key */
   reference *references;
   size_t n_references, capacity;
   answer *answers;
 
-  tn_lookup_file **held; /* of the section at hand */
-  int32_t held_capacity;
   candidate *candidates;
   size_t n_candidates, candidates_capacity;
   int64_t n_pending; /* keys of them */
@@ -75,7 +73,7 @@ static tarn_status refer(call *c, tn_view_section *section, int64_t key, tarn_er
   if (section == NULL) {
     return TARN_OK;
   }
-  if (!tn_arena_grow(&c->arena, (void **)&c->references, &c->capacity, c->n_references,
+  if (!tn_arena_grow(c->arena, (void **)&c->references, &c->capacity, c->n_references,
                      sizeof(*c->references))) {
     return tn_oom(err);
   }
@@ -89,22 +87,22 @@ static tarn_status bucket_of(call *c, int64_t i, int32_t n_buckets, int32_t *out
   const tn_table_facts *facts = &l->table->facts;
   tn_binary_row_writer w;
   tn_binary_row row;
-  size_t before = c->key_bytes.len;
+  size_t before = c->key_bytes->len;
   tarn_status st;
   *out = 0;
   if (n_buckets == 1) {
     return TARN_OK;
   }
-  TN_TRY(tn_binary_row_begin(&w, &c->key_bytes, facts->n_bucket_columns, err));
+  TN_TRY(tn_binary_row_begin(&w, c->key_bytes, facts->n_bucket_columns, err));
   for (int32_t k = 0; k < facts->n_bucket_columns; k++) {
     tn_datum value = tn_vec_datum(&c->keys->columns[l->bucket_columns[k]], i);
     TN_TRY(tn_binary_row_set(&w, k, l->bucket_types[k], &value, err));
   }
-  TN_TRY(tn_binary_row_view(tn_slice_of(c->key_bytes.data + before, c->key_bytes.len - before),
+  TN_TRY(tn_binary_row_view(tn_slice_of(c->key_bytes->data + before, c->key_bytes->len - before),
                             facts->n_bucket_columns, "bucket key", &row, err));
   st = tn_bucket_of((tn_bucket_function)facts->bucket_function, &row, l->bucket_types, n_buckets,
                     out, err);
-  c->key_bytes.len = before;
+  c->key_bytes->len = before;
   if (st == TARN_E_UNSUPPORTED) {
     tn_error_reset(err);
     *out = -1;
@@ -142,20 +140,20 @@ static tarn_status refer_partition(call *c, const tn_view_partition *p, int64_t 
 static tarn_status refer_key(call *c, int64_t i, tarn_error *err) {
   const tn_lookup *l = c->l;
   const tn_schema *schema = l->table->schema;
-  size_t before = c->key_bytes.len;
+  size_t before = c->key_bytes->len;
   tn_map_entry *entry;
-  if (l->partition_columns == NULL) {
+  if (l->partition_columns == NULL || schema->n_partition_keys == 0) {
     for (int32_t p = 0; p < c->view->n_partitions; p++) {
       TN_TRY(refer_partition(c, &c->view->all[p], i, err));
     }
     return TARN_OK;
   }
   for (int32_t k = 0; k < schema->n_partition_keys; k++) {
-    TN_TRY(tn_row_put(&c->key_bytes, &c->keys->columns[l->partition_columns[k]], i, err));
+    TN_TRY(tn_row_put(c->key_bytes, &c->keys->columns[l->partition_columns[k]], i, err));
   }
   entry = tn_map_find(&c->view->partitions,
-                      tn_slice_of(c->key_bytes.data + before, c->key_bytes.len - before));
-  c->key_bytes.len = before;
+                      tn_slice_of(c->key_bytes->data + before, c->key_bytes->len - before));
+  c->key_bytes->len = before;
   return entry != NULL ? refer_partition(c, entry->value.ptr, i, err) : TARN_OK;
 }
 
@@ -171,21 +169,21 @@ static tarn_status take_keys(call *c, tarn_error *err) {
     if (has_null) {
       continue;
     }
-    place->at = c->key_bytes.len;
+    place->at = c->key_bytes->len;
     for (int32_t k = 0; k < n_keys; k++) {
       const tn_vec *vec = &c->keys->columns[l->key_columns[k]];
-      TN_TRY(tn_row_put_key(&c->key_bytes, vec, i, err));
+      TN_TRY(tn_row_put_key(c->key_bytes, vec, i, err));
       c->datums[i * n_keys + k] = tn_vec_datum(vec, i);
     }
-    place->len = c->key_bytes.len - place->at;
-    place->hash = tn_lookup_hash(tn_slice_of(c->key_bytes.data + place->at, place->len));
+    place->len = c->key_bytes->len - place->at;
+    place->hash = tn_lookup_hash(tn_slice_of(c->key_bytes->data + place->at, place->len));
     TN_TRY(refer_key(c, i, err));
   }
   return TARN_OK;
 }
 
 static tn_slice key_of(const call *c, int64_t key) {
-  return tn_slice_of(c->key_bytes.data + c->places[key].at, c->places[key].len);
+  return tn_slice_of(c->key_bytes->data + c->places[key].at, c->places[key].len);
 }
 
 /* ------------------------------------------------------------------ candidates */
@@ -195,26 +193,30 @@ static bool is_merged(const call *c, const tn_view_section *s) {
   return !s->is_raw && s->n_runs > 1 && !c->l->newest_wins;
 }
 
-/* Does a file have a row of the key that is not deleted? *is_found: it is the last of c->rows. */
+/* Does a file have a row of the key that is not deleted? *is_found: it is the last of c->rows-> */
 static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_t key,
                             tn_lookup_row *out, bool *is_found, tarn_error *err) {
   const tn_schema *schema = c->l->table->schema;
   const tn_view_file *file = &s->files[f];
   const tn_datum *values = c->datums + key * c->l->layout.n_keys;
-  size_t before = c->rows.len;
+  size_t before = c->rows->len;
+  tn_lookup_file *held = c->w->held[file->number];
   *is_found = false;
-  if (tn_interval_compare(schema, values, file->min) < 0 ||
-      tn_interval_compare(schema, values, file->max) > 0) {
+  /* A file that can be asked for nothing is; one that is to be made or read is looked at first. */
+  if ((held == NULL || held->tags == NULL) &&
+      (tn_interval_compare(schema, values, file->min) < 0 ||
+       tn_interval_compare(schema, values, file->max) > 0)) {
     return TARN_OK;
   }
-  if (c->held[f] == NULL) {
-    TN_TRY(tn_lookup_slot_file(file->slot, file->split, file->index, c->now_ms, &c->held[f], err));
+  if (held == NULL) {
+    TN_TRY(tn_lookup_slot_file(file->slot, file->split, file->index, c->now_ms, &held, err));
+    tn_lookup_worker_keep(c->w, file, held);
   }
-  TN_TRY(tn_lookup_file_find(c->held[f], key_of(c, key), c->places[key].hash, &c->rows, out,
-                             is_found, err));
+  TN_TRY(
+      tn_lookup_file_find(held, key_of(c, key), c->places[key].hash, c->rows, out, is_found, err));
   if (*is_found && file->deletions != NULL &&
       tn_dv_contains(file->deletions, (int64_t)out->position)) {
-    c->rows.len = before;
+    c->rows->len = before;
     *is_found = false;
   }
   return TARN_OK;
@@ -222,9 +224,10 @@ static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_
 
 /* Have the places of a key in the indexes of files at hand fetched. */
 static void prefetch(const call *c, const tn_view_section *s, int64_t key) {
-  for (int32_t f = 0; f < s->n_files; f++) {
-    if (c->held[f] != NULL) {
-      tn_lookup_file_prefetch(c->held[f], c->places[key].hash);
+  for (int32_t f = 0; f < s->n_files && s->n_files <= FEW_FILES; f++) {
+    const tn_lookup_file *held = c->w->held[s->files[f].number];
+    if (held != NULL) {
+      tn_lookup_file_prefetch(held, c->places[key].hash);
     }
   }
 }
@@ -278,7 +281,7 @@ static tarn_status find_all(call *c, const tn_view_section *s, int64_t key, tarn
     if (!is_found) {
       continue;
     }
-    if (!tn_arena_grow(&c->arena, (void **)&c->candidates, &c->candidates_capacity, c->n_candidates,
+    if (!tn_arena_grow(c->arena, (void **)&c->candidates, &c->candidates_capacity, c->n_candidates,
                        sizeof(*c->candidates))) {
       return tn_oom(err);
     }
@@ -309,7 +312,7 @@ static tarn_status decode_rows(const call *c, const tn_lookup_row *const *rows, 
     }
   }
   for (int64_t i = 0; i < n; i++) {
-    const uint8_t *data = c->rows.data;
+    const uint8_t *data = tn_lookup_row_data(rows[i], c->rows);
     tn_row_cursor at = {data + rows[i]->key_at, data + rows[i]->values_at};
     for (int32_t k = 0; k < layout->n_fields; k++) {
       if (k == layout->n_keys) {
@@ -438,7 +441,7 @@ static tarn_status match_merged(call *c, tn_batch *merged, const int64_t *keys, 
   const tn_lookup *l = c->l;
   int32_t first = l->n_out;
   if (c->n_merged >= UINT32_MAX - 1 ||
-      !tn_arena_grow(&c->arena, (void **)&c->merged, &c->merged_capacity, c->n_merged,
+      !tn_arena_grow(c->arena, (void **)&c->merged, &c->merged_capacity, c->n_merged,
                      sizeof(*c->merged))) {
     return tn_oom(err);
   }
@@ -497,9 +500,9 @@ static tarn_status merge_candidates(call *c, const tn_view_section *s, tarn_erro
   if (c->n_candidates == 0) {
     return TARN_OK;
   }
-  inputs = tn_arena_calloc(&c->arena, (size_t)s->n_files, sizeof(*inputs));
-  rows = tn_arena_alloc(&c->arena, c->n_candidates * sizeof(*rows));
-  keys = tn_arena_alloc(&c->arena, c->n_candidates * sizeof(*keys));
+  inputs = tn_arena_calloc(c->arena, (size_t)s->n_files, sizeof(*inputs));
+  rows = tn_arena_alloc(c->arena, c->n_candidates * sizeof(*rows));
+  keys = tn_arena_alloc(c->arena, c->n_candidates * sizeof(*keys));
   if (inputs == NULL || rows == NULL || keys == NULL) {
     return tn_oom(err);
   }
@@ -521,7 +524,7 @@ done:
     memory_free(inputs[i]);
   }
   tn_merger_free(merger);
-  atomic_fetch_add_explicit(&c->l->n_merged, c->n_pending, memory_order_relaxed);
+  c->w->n_merged += c->n_pending;
   c->n_candidates = 0;
   c->n_pending = 0;
   return st;
@@ -542,19 +545,39 @@ static int by_section(void *ctx, const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
-static tarn_status hold_section(call *c, const tn_view_section *s, tarn_error *err) {
-  if (s->n_files > c->held_capacity) {
-    c->held = tn_arena_alloc(&c->arena, (size_t)s->n_files * sizeof(tn_lookup_file *));
-    if (c->held == NULL) {
-      c->held_capacity = 0;
-      return tn_oom(err);
+/* Let go of files of earlier sections, of which some were dropped: rows that lie in them are
+ * copied. */
+static tarn_status let_go(call *c, tarn_error *err) {
+  for (int64_t i = 0; i < c->keys->n_rows; i++) {
+    tn_lookup_row *row = &c->answers[i].row;
+    size_t at = c->rows->len;
+    if (c->answers[i].kind == ANSWER_ROW && row->held != NULL) {
+      TN_TRY(tn_buf_append(c->rows, row->held, row->end, err));
+      row->held = NULL;
+      row->key_at += at;
+      row->values_at += at;
+      row->end += at;
     }
-    c->held_capacity = s->n_files;
+  }
+  tn_lookup_worker_let_go(c->w);
+  return TARN_OK;
+}
+
+static tarn_status hold_section(call *c, const tn_view_section *s, tarn_error *err) {
+  int64_t n_made = tn_lookup_store_made(c->w->store);
+  if (tn_lookup_worker_is_stale(c->w)) {
+    TN_TRY(let_go(c, err));
   }
   for (int32_t f = 0; f < s->n_files; f++) {
-    c->held[f] = NULL;
-    if (s->n_files <= FEW_FILES) {
-      tn_lookup_slot_peek(s->files[f].slot, c->now_ms, &c->held[f]);
+    const tn_view_file *file = &s->files[f];
+    tn_lookup_file *held = c->w->held[file->number];
+    if (held != NULL) {
+      tn_lookup_slot_touch(file->slot, c->now_ms, n_made);
+    } else if (s->n_files <= FEW_FILES) {
+      tn_lookup_slot_peek(file->slot, c->now_ms, &held);
+      if (held != NULL) {
+        tn_lookup_worker_keep(c->w, file, held);
+      }
     }
   }
   return TARN_OK;
@@ -564,7 +587,6 @@ static tarn_status answer_section(call *c, const reference *const *refs, int64_t
                                   tarn_error *err) {
   const tn_view_section *s = refs[0]->section;
   bool merges = is_merged(c, s);
-  tarn_status st;
   TN_TRY(hold_section(c, s, err));
   for (int64_t i = 0; i < n && i < AHEAD; i++) {
     prefetch(c, s, refs[i]->key);
@@ -578,27 +600,28 @@ static tarn_status answer_section(call *c, const reference *const *refs, int64_t
       continue; /* answered below */
     }
     if (c->n_pending == MERGE_KEYS) {
-      TN_TRY_TO(done, merge_candidates(c, s, err));
+      TN_TRY(merge_candidates(c, s, err));
     }
-    TN_TRY_TO(done, merges ? find_all(c, s, key, err) : find_newest(c, s, key, err));
+    TN_TRY(merges ? find_all(c, s, key, err) : find_newest(c, s, key, err));
   }
-  TN_TRY_TO(done, merge_candidates(c, s, err));
+  TN_TRY(merge_candidates(c, s, err));
   for (int64_t i = 1; i < n && merges; i++) {
     if (tn_slice_equal(key_of(c, refs[i]->key), key_of(c, refs[i - 1]->key))) {
       c->answers[refs[i]->key] = c->answers[refs[i - 1]->key];
     }
   }
-done:
-  for (int32_t f = 0; f < s->n_files; f++) {
-    tn_lookup_file_release(c->held[f]);
-  }
-  return st;
+  return TARN_OK;
 }
 
 static tarn_status answer_all(call *c, tarn_error *err) {
   size_t n = c->n_references;
-  const reference **refs = tn_arena_alloc(&c->arena, (n + 1) * sizeof(*refs));
-  const reference **scratch = tn_arena_alloc(&c->arena, (n + 1) * sizeof(*scratch));
+  const reference **refs, **scratch;
+  const reference *only = c->references;
+  if (n == 1) {
+    return answer_section(c, &only, 1, err);
+  }
+  refs = tn_arena_alloc(c->arena, (n + 1) * sizeof(*refs));
+  scratch = tn_arena_alloc(c->arena, (n + 1) * sizeof(*scratch));
   if (refs == NULL || scratch == NULL) {
     return tn_oom(err);
   }
@@ -665,12 +688,20 @@ done:
   return st;
 }
 
-static tarn_status give(call *c, tn_batch *out, int64_t *rows, tarn_error *err) {
+static tarn_status give_array(call *c, const tn_lookup_row *const *rows, int64_t n,
+                              struct ArrowArray *out, tarn_error *err) {
+  const tn_lookup *l = c->l;
+  const tn_rows_shape shape = {&l->layout, l->stored_out, l->n_out};
+  return tn_rows_to_array(l->env, c->arena, &shape, rows, n, c->rows, out, err);
+}
+
+static tarn_status give(call *c, tn_batch *out, struct ArrowArray *array, int64_t *rows,
+                        tarn_error *err) {
   const tn_lookup *l = c->l;
   int64_t n = 0, n_stored = 0, n_keys = c->keys->n_rows;
   const tn_lookup_row **stored_rows =
-      tn_arena_alloc(&c->arena, (size_t)n_keys * sizeof(*stored_rows) + 8);
-  tn_row_ref *refs = tn_arena_alloc(&c->arena, (size_t)n_keys * sizeof(*refs) + 8);
+      tn_arena_alloc(c->arena, (size_t)n_keys * sizeof(*stored_rows) + 8);
+  tn_row_ref *refs = tn_arena_alloc(c->arena, (size_t)n_keys * sizeof(*refs) + 8);
   tn_batch stored = {0};
   tarn_status st;
   if (stored_rows == NULL || refs == NULL) {
@@ -686,43 +717,50 @@ static tarn_status give(call *c, tn_batch *out, int64_t *rows, tarn_error *err) 
       refs[n++] = a->merged;
     }
   }
+  c->w->n_found = n;
+  if (array != NULL && c->n_merged == 0) {
+    return give_array(c, stored_rows, n_stored, array, err);
+  }
   TN_TRY_TO(done, decode_rows(c, stored_rows, n_stored, l->is_wanted, &stored, err));
   st = c->n_merged == 0 ? give_stored(c, &stored, out, err) : gather(c, &stored, refs, n, out, err);
 done:
   tn_batch_reset(l->env, &stored);
   if (st != TARN_OK) {
     tn_batch_reset(l->env, out);
+  } else if (array != NULL) {
+    st = tn_arrow_export_batch(l->env, out, NULL, array, err);
   }
-  c->l->n_found += st == TARN_OK ? n : 0;
   return st;
 }
 
-tarn_status tn_lookup_answer(tn_lookup *l, tn_files_view *view, const tn_batch *keys,
-                             tn_batch *batch, int64_t *rows, tarn_error *err) {
-  call c = {.l = l, .view = view, .keys = keys, .now_ms = tn_env_now_ms(l->env)};
+tarn_status tn_lookup_answer(tn_lookup *l, tn_lookup_worker *w, const tn_batch *keys,
+                             tn_batch *batch, struct ArrowArray *array, int64_t *rows,
+                             tarn_error *err) {
+  call c = {.l = l,
+            .w = w,
+            .view = w->view,
+            .keys = keys,
+            .now_ms = tn_env_now_ms(l->env),
+            .arena = &w->arena,
+            .key_bytes = &w->key_bytes,
+            .rows = &w->rows};
   size_t n = (size_t)keys->n_rows;
   tarn_status st = TARN_OK;
   memset(batch, 0, sizeof(*batch));
-  tn_arena_init(&c.arena, &l->env->mem, ARENA_BYTES);
-  tn_buf_init(&c.key_bytes, &l->env->mem, ROWS_LIMIT);
-  tn_buf_init(&c.rows, &l->env->mem, ROWS_LIMIT);
-  c.places = tn_arena_calloc(&c.arena, n + 1, sizeof(*c.places));
-  c.answers = tn_arena_calloc(&c.arena, n + 1, sizeof(*c.answers));
-  c.datums = tn_arena_alloc(&c.arena, (n + 1) * (size_t)l->layout.n_keys * sizeof(*c.datums));
+  TN_TRY(tn_lookup_worker_begin(w, err));
+  w->n_keys = keys->n_rows;
+  c.places = tn_arena_calloc(c.arena, n + 1, sizeof(*c.places));
+  c.answers = tn_arena_calloc(c.arena, n + 1, sizeof(*c.answers));
+  c.datums = tn_arena_alloc(c.arena, (n + 1) * (size_t)l->layout.n_keys * sizeof(*c.datums));
   if (c.places == NULL || c.answers == NULL || c.datums == NULL) {
-    st = tn_oom(err);
-    goto done;
+    return tn_oom(err);
   }
-  l->n_keys += keys->n_rows;
   TN_TRY_TO(done, take_keys(&c, err));
   TN_TRY_TO(done, answer_all(&c, err));
-  st = give(&c, batch, rows, err);
+  st = give(&c, batch, array, rows, err);
 done:
   for (size_t m = 0; m < c.n_merged; m++) {
     tn_batch_reset(l->env, &c.merged[m]);
   }
-  tn_buf_reset(&c.key_bytes);
-  tn_buf_reset(&c.rows);
-  tn_arena_reset(&c.arena);
   return st;
 }

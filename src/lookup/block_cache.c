@@ -149,10 +149,10 @@ static void let_go(tn_block_cache *c, int64_t n) {
   tn_unreserve(&c->env->mem, (size_t)n);
 }
 
-bool tn_block_cache_pin(tn_block_cache *c, size_t n_bytes) {
+bool tn_block_cache_pin(tn_block_cache *c, size_t n_bytes, int n_quarters) {
   int64_t n = (int64_t)n_bytes;
   int64_t pinned = atomic_fetch_add_explicit(&c->pinned_bytes, n, memory_order_relaxed) + n;
-  if (pinned <= c->max_bytes / 2 && hold(c, n)) {
+  if (pinned <= c->max_bytes / 4 * n_quarters && hold(c, n)) {
     return true;
   }
   atomic_fetch_sub_explicit(&c->pinned_bytes, n, memory_order_relaxed);

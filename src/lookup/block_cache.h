@@ -30,9 +30,9 @@ TN_CHECKED tarn_status tn_block_cache_read(tn_block_cache *cache, const tn_cache
                                            int64_t offset, void *out, size_t n_bytes,
                                            tarn_error *err);
 
-/* Memory for a part of a file that is worth holding as a whole, at most half of what the cache may
- * hold: counted with the blocks. false: there is none to be had. */
-bool tn_block_cache_pin(tn_block_cache *cache, size_t n_bytes);
+/* Memory for a part of a file that is held as a whole, counted with the blocks, as long as all such
+ * parts take no more than n_quarters of what the cache may hold. false: there is none to be had. */
+bool tn_block_cache_pin(tn_block_cache *cache, size_t n_bytes, int n_quarters);
 void tn_block_cache_unpin(tn_block_cache *cache, size_t n_bytes);
 
 typedef struct tn_block_cache_stats {

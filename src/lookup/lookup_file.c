@@ -1,7 +1,9 @@
 /* lookup_file.c - making lookup files, and finding rows in them. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "lookup/lookup_file.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "base/bytes.h"
 #include "codec/hash.h"
@@ -15,6 +17,7 @@
 #define LEAST_PAIRS 4096       /* hashes that are held at once, at least */
 #define OUT_BYTES (256u << 10) /* rows that are gathered before they are written */
 #define PROBE_BYTES 64         /* slots that are read at once */
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
 #define PREFIX "tarn-lookup-"
 #define STALE_MS ((int64_t)24 * 60 * 60 * 1000) /* nothing takes so long to make */
 
@@ -401,16 +404,48 @@ static uint8_t tag_of(uint64_t hash) {
   return tag != 0 ? tag : 1;
 }
 
+/* Pages of 2 MiB, where the system has some: rows are met at random, each on a page of its own. */
+static void ask_for_large_pages(uint8_t *data, size_t n) {
+#ifdef MADV_HUGEPAGE
+  size_t skip = (size_t)(-(uintptr_t)data % LARGE_PAGE_BYTES);
+  if (n > skip + LARGE_PAGE_BYTES &&
+      madvise(data + skip, (n - skip) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES, MADV_HUGEPAGE) != 0) {
+    return; /* small ones do, too */
+  }
+#else
+  (void)data;
+  (void)n;
+#endif
+}
+
+/* Memory for a part of the file. NULL: the cache has none. */
+static void *hold(tn_lookup_file *file, size_t n, int n_quarters) {
+  uint8_t *data;
+  if (!tn_block_cache_pin(file->cache, n, n_quarters)) {
+    return NULL;
+  }
+  data = tn_alloc(&file->env->mem, n);
+  if (data == NULL) {
+    tn_block_cache_unpin(file->cache, n);
+    return NULL;
+  }
+  ask_for_large_pages(data, n);
+  return data;
+}
+
+static tarn_status hold_rows(tn_lookup_file *file, tarn_error *err) {
+  file->rows = hold(file, (size_t)file->index_at, 2);
+  return file->rows != NULL
+             ? tn_file_read(file->data.file, 0, file->rows, (size_t)file->index_at, err)
+             : TARN_OK;
+}
+
 /* Hold the index in memory, if there is some for it: keys that are not there are mostly told by the
  * tags, which are so few bytes that they stay near. */
 static tarn_status hold_index(tn_lookup_file *file, tarn_error *err) {
   size_t n = (size_t)(file->data.size_bytes - file->index_at), n_slots = n / SLOT_BYTES;
-  if (!tn_block_cache_pin(file->cache, n + n_slots)) {
-    return TARN_OK;
-  }
-  file->index = tn_alloc(&file->env->mem, n + n_slots);
+  file->index = hold(file, n + n_slots, 3);
   if (file->index == NULL) {
-    tn_block_cache_unpin(file->cache, n + n_slots);
     return TARN_OK;
   }
   file->index_bytes = n + n_slots;
@@ -442,6 +477,9 @@ tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lookup_file *
   TN_TRY_TO(done, reserve_pairs(&m, err));
   TN_TRY_TO(done, fill(&m, file, err));
   TN_TRY_TO(done, hold_index(file, err));
+  if (file->index != NULL) {
+    TN_TRY_TO(done, hold_rows(file, err));
+  }
   *out = file;
   file = NULL;
 done:
@@ -466,12 +504,46 @@ void tn_lookup_file_release(tn_lookup_file *file) {
       tn_free(&file->env->mem, file->index);
       tn_block_cache_unpin(file->cache, file->index_bytes);
     }
+    if (file->rows != NULL) {
+      tn_free(&file->env->mem, file->rows);
+      tn_block_cache_unpin(file->cache, (size_t)file->index_at);
+    }
     tn_file_release(file->data.file);
     tn_free(&file->env->mem, file);
   }
 }
 
 /* ------------------------------------------------------------------ finding */
+
+static tarn_status no_row(const tn_lookup_file *file, int64_t offset, tarn_error *err) {
+  return tn_fail(err, TARN_E_CORRUPT, "%s: no row at offset %lld", file->data.file->path,
+                 (long long)offset);
+}
+
+static void take_head(const uint8_t *head, size_t begin, size_t n_all, size_t n_key,
+                      tn_lookup_row *out) {
+  out->position = tn_load_le32(head + 8);
+  out->kind = (int8_t)head[12];
+  out->sequence = (int64_t)tn_load_le64(head + 13);
+  out->key_at = begin + HEAD_BYTES;
+  out->values_at = out->key_at + n_key;
+  out->end = begin + n_all;
+}
+
+/* The row at an offset of a file that holds its rows. */
+static tarn_status held_row(const tn_lookup_file *file, int64_t offset, tn_lookup_row *out,
+                            tarn_error *err) {
+  const uint8_t *head = file->rows + offset;
+  int64_t left = file->index_at - offset;
+  size_t n_all = left >= HEAD_BYTES ? tn_load_le32(head) + (size_t)HEAD_BYTES : 0;
+  size_t n_key = left >= HEAD_BYTES ? tn_load_le32(head + 4) : 0;
+  if (left < HEAD_BYTES || (int64_t)n_all > left || n_key > n_all - HEAD_BYTES) {
+    return no_row(file, offset, err);
+  }
+  take_head(head, 0, n_all, n_key, out);
+  out->held = head;
+  return TARN_OK;
+}
 
 /* The row at an offset, appended to `rows`. */
 static tarn_status read_row(const tn_lookup_file *file, int64_t offset, tn_buf *rows,
@@ -487,20 +559,15 @@ static tarn_status read_row(const tn_lookup_file *file, int64_t offset, tn_buf *
   n_key = n >= HEAD_BYTES ? tn_load_le32(head + 4) : 0;
   if (n < HEAD_BYTES || n_all > MAX_ROW_BYTES || n_key > n_all - HEAD_BYTES ||
       (int64_t)n_all > left) {
-    return tn_fail(err, TARN_E_CORRUPT, "%s: no row at offset %lld", file->data.file->path,
-                   (long long)offset);
+    return no_row(file, offset, err);
   }
-  out->position = tn_load_le32(head + 8);
-  out->kind = (int8_t)head[12];
-  out->sequence = (int64_t)tn_load_le64(head + 13);
+  take_head(head, begin, n_all, n_key, out);
   if (n_all > n) {
     TN_TRY(tn_buf_reserve(rows, n_all, err));
     TN_TRY(tn_block_cache_read(file->cache, &file->data, offset + (int64_t)n,
                                rows->data + begin + n, n_all - n, err));
   }
-  out->key_at = begin + HEAD_BYTES;
-  out->values_at = out->key_at + n_key;
-  out->end = begin + n_all;
+  out->held = NULL;
   return TARN_OK;
 }
 
@@ -529,10 +596,14 @@ static tarn_status check_slot(const tn_lookup_file *file, uint64_t slot, tn_slic
   if (((slot ^ hash) & tag_mask) != 0) {
     return TARN_OK;
   }
-  TN_TRY(read_row(file, (int64_t)(slot >> TAG_BITS), rows, out, err));
+  if (file->rows != NULL) {
+    TN_TRY(held_row(file, (int64_t)(slot >> TAG_BITS), out, err));
+  } else {
+    TN_TRY(read_row(file, (int64_t)(slot >> TAG_BITS), rows, out, err));
+  }
   if (out->values_at - out->key_at == key.len &&
-      memcmp(rows->data + out->key_at, key.data, key.len) == 0) {
-    rows->len = out->end;
+      memcmp(tn_lookup_row_data(out, rows) + out->key_at, key.data, key.len) == 0) {
+    rows->len = out->held == NULL ? out->end : rows->len;
     *is_found = true;
   }
   return TARN_OK;

@@ -10,8 +10,8 @@
  * deletion vectors delete are there: whoever finds one asks the vector of the snapshot at hand, so
  * that a new vector costs no reading.
  *
- * The index of a file is held in memory as long as the cache has room for it; else it is read block
- * by block like the rows.
+ * The index of a file is held in memory as long as the cache has room for it, and so are the rows
+ * (within half of the cache, indexes within three quarters); else they are read block by block.
  *
  * Invariants
  *   LF1  The file has no name once it is open: nothing stays behind, whatever happens to the
@@ -47,6 +47,7 @@ typedef struct tn_lookup_file {
   uint64_t *index;    /* the slots, where the cache had memory for them; NULL: they are read */
   uint8_t *tags;      /* with it: of each slot a byte of the hash that is not 0; 0: it is free */
   size_t index_bytes; /* of both */
+  uint8_t *rows;      /* all that is before the index, likewise; NULL: rows are read */
 } tn_lookup_file;
 
 typedef struct tn_lookup_source {
@@ -65,16 +66,23 @@ TN_CHECKED tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lo
 tn_lookup_file *tn_lookup_file_retain(tn_lookup_file *file);
 void tn_lookup_file_release(tn_lookup_file *file); /* accepts NULL */
 
-/* A row that was found; it lies in the buffer that took it. */
+/* A row that was found; it lies in the buffer that took it, or in the memory of the file. */
 typedef struct tn_lookup_row {
-  size_t key_at, values_at, end; /* offsets in the buffer */
+  const uint8_t *held;           /* as long as the file is; NULL: it is in the buffer */
+  size_t key_at, values_at, end; /* offsets in the buffer, or behind `held` */
   int64_t sequence;
   uint32_t position; /* in the data file */
   int8_t kind;
 } tn_lookup_row;
 
-/* Look for a key (tn_row_put_key of all its columns). rows: gets the row appended if it is found,
- * else it is as it was. Errors: IO, CORRUPT, NOMEM, LIMIT (the buffer's). */
+/* The row's bytes: its offsets count from there. */
+static inline const uint8_t *tn_lookup_row_data(const tn_lookup_row *row, const tn_buf *rows) {
+  return row->held != NULL ? row->held : rows->data;
+}
+
+/* Look for a key (tn_row_put_key of all its columns). rows: gets the row appended if it is found
+ * and the file does not hold its rows, else it is as it was. Errors: IO, CORRUPT, NOMEM, LIMIT (the
+ * buffer's). */
 TN_CHECKED tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,
                                            tn_buf *rows, tn_lookup_row *out, bool *is_found,
                                            tarn_error *err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "column/arrow.h"
 #include "column/pieces.h"
 #include "lookup/answer.h"
 
@@ -124,6 +125,19 @@ static tarn_status lay_out_columns(tn_lookup *l, const tn_lookup_options *o, tar
   for (int32_t i = l->n_out - 1; i >= 0; i--) {
     l->is_last_use[i] = !l->is_wanted[l->out_stored[i]];
     l->is_wanted[l->out_stored[i]] = true;
+  }
+  l->stored_out = tn_arena_alloc(&l->arena, ((size_t)l->layout.n_fields + 1) * sizeof(int32_t));
+  if (l->stored_out == NULL) {
+    return tn_oom(err);
+  }
+  l->is_plain = true;
+  for (int32_t k = 0; k < l->layout.n_fields; k++) {
+    l->stored_out[k] = -1;
+    l->is_plain = l->is_plain && tn_row_type_is_plain(&fields[k].type);
+  }
+  for (int32_t i = 0; i < l->n_out; i++) {
+    l->stored_out[l->out_stored[i]] = i;
+    l->is_plain = l->is_plain && l->is_last_use[i];
   }
   l->context.o.fields = fields;
   l->context.o.n_fields = l->layout.n_fields;
@@ -283,6 +297,11 @@ void tn_lookup_free(tn_lookup *l) {
   if (l == NULL) {
     return;
   }
+  while (l->idle != NULL) {
+    tn_lookup_worker *w = l->idle;
+    l->idle = w->next;
+    tn_lookup_worker_free(w);
+  }
   tn_files_view_release(l->view);
   tn_lookup_store_free(l->store);
   tn_block_cache_free(l->cache);
@@ -306,6 +325,76 @@ static tn_files_view *current_view(tn_lookup *l) {
   return view;
 }
 
+/* ------------------------------------------------------------------ workers */
+
+/* A worker that sees the newest view. */
+static tarn_status take_worker(tn_lookup *l, tn_lookup_worker **out, tarn_error *err) {
+  tn_files_view *view = NULL;
+  tn_lookup_worker *w;
+  tarn_status st = TARN_OK;
+  pthread_mutex_lock(&l->mutex);
+  w = l->idle;
+  if (w != NULL) {
+    l->idle = w->next;
+  }
+  if (w == NULL || w->view != l->view) {
+    view = tn_files_view_retain(l->view);
+  }
+  pthread_mutex_unlock(&l->mutex);
+  st = w == NULL ? tn_lookup_worker_create(l->env, l->store, &w, err) : TARN_OK;
+  if (st == TARN_OK && view != NULL) {
+    st = tn_lookup_worker_see(w, view, err);
+  }
+  tn_files_view_release(view);
+  if (st != TARN_OK) {
+    tn_lookup_worker_free(w);
+    w = NULL;
+  }
+  *out = w;
+  return st;
+}
+
+/* Workers that wait let go of what was dropped and of old views (LW2). */
+static void calm_workers(tn_lookup *l) {
+  tn_lookup_worker *all, *last;
+  pthread_mutex_lock(&l->mutex);
+  l->n_drops = tn_lookup_store_drops(l->store);
+  all = l->idle;
+  l->idle = NULL;
+  pthread_mutex_unlock(&l->mutex);
+  if (all == NULL) {
+    return;
+  }
+  for (tn_lookup_worker *w = last = all; w != NULL; last = w, w = w->next) {
+    tn_lookup_worker_forget(w);
+  }
+  pthread_mutex_lock(&l->mutex);
+  last->next = l->idle;
+  l->idle = all;
+  pthread_mutex_unlock(&l->mutex);
+}
+
+static void give_back(tn_lookup *l, tn_lookup_worker *w) {
+  bool is_calm;
+  tn_lookup_worker_end(w);
+  if (tn_lookup_worker_is_stale(w)) {
+    tn_lookup_worker_let_go(w);
+  }
+  pthread_mutex_lock(&l->mutex);
+  is_calm = w->view == l->view && l->n_drops == tn_lookup_store_drops(l->store);
+  l->n_keys += w->n_keys;
+  l->n_found += w->n_found;
+  l->n_merged += w->n_merged;
+  w->next = l->idle;
+  l->idle = w;
+  pthread_mutex_unlock(&l->mutex);
+  if (!is_calm) {
+    calm_workers(l);
+  }
+}
+
+/* ------------------------------------------------------------------ refreshing */
+
 tarn_status tn_lookup_refresh(tn_lookup *l, int64_t *snapshot_id, tarn_error *err) {
   tn_files_view *old, *view;
   tarn_status st;
@@ -325,6 +414,7 @@ tarn_status tn_lookup_refresh(tn_lookup *l, int64_t *snapshot_id, tarn_error *er
     pthread_mutex_unlock(&l->mutex);
     tn_files_view_release(old);
     tn_lookup_store_age(l->store, tn_env_now_ms(l->env));
+    calm_workers(l);
   }
   pthread_mutex_unlock(&l->refresh_mutex);
   return st;
@@ -343,16 +433,20 @@ static tarn_status cut_keys(tarn_env *env, const tn_batch *keys, int64_t begin, 
   return TARN_OK;
 }
 
-static tarn_status get_chunks(tn_lookup *l, tn_files_view *view, const tn_batch *keys,
+static tarn_status get_chunks(tn_lookup *l, tn_lookup_worker *w, const tn_batch *keys,
                               tn_batch *batch, int64_t *rows, tarn_error *err) {
   tn_pieces pieces = {0};
   tn_batch some = {0}, piece = {0};
+  int64_t n_keys = 0, n_found = 0, n_merged = 0;
   tarn_status st = TARN_OK;
   for (int64_t begin = 0; begin < keys->n_rows; begin += TN_LOOKUP_CHUNK_KEYS) {
     int64_t left = keys->n_rows - begin, before = pieces.n_rows;
     int64_t n = left < TN_LOOKUP_CHUNK_KEYS ? left : TN_LOOKUP_CHUNK_KEYS;
     TN_TRY_TO(done, cut_keys(l->env, keys, begin, n, &some, err));
-    TN_TRY_TO(done, tn_lookup_answer(l, view, &some, &piece, rows + begin, err));
+    TN_TRY_TO(done, tn_lookup_answer(l, w, &some, &piece, NULL, rows + begin, err));
+    n_keys += w->n_keys;
+    n_found += w->n_found;
+    n_merged += w->n_merged;
     tn_batch_reset(l->env, &some);
     for (int64_t i = begin; i < begin + n; i++) {
       rows[i] += rows[i] >= 0 ? before : 0;
@@ -361,6 +455,9 @@ static tarn_status get_chunks(tn_lookup *l, tn_files_view *view, const tn_batch 
   }
   st = tn_pieces_join(&pieces, l->env, l->out_fields, l->n_out, batch, err);
 done:
+  w->n_keys = n_keys;
+  w->n_found = n_found;
+  w->n_merged = n_merged;
   tn_batch_reset(l->env, &some);
   tn_batch_reset(l->env, &piece);
   tn_pieces_reset(&pieces, l->env);
@@ -369,11 +466,32 @@ done:
 
 tarn_status tn_lookup_get(tn_lookup *l, const tn_batch *keys, tn_batch *batch, int64_t *rows,
                           tarn_error *err) {
-  tn_files_view *view = current_view(l);
-  tarn_status st = keys->n_rows <= TN_LOOKUP_CHUNK_KEYS
-                       ? tn_lookup_answer(l, view, keys, batch, rows, err)
-                       : get_chunks(l, view, keys, batch, rows, err);
-  tn_files_view_release(view);
+  tn_lookup_worker *w;
+  tarn_status st;
+  TN_TRY(take_worker(l, &w, err));
+  st = keys->n_rows <= TN_LOOKUP_CHUNK_KEYS ? tn_lookup_answer(l, w, keys, batch, NULL, rows, err)
+                                            : get_chunks(l, w, keys, batch, rows, err);
+  give_back(l, w);
+  return st;
+}
+
+bool tn_lookup_is_plain(const tn_lookup *l) {
+  return l->is_plain;
+}
+
+tarn_status tn_lookup_get_array(tn_lookup *l, const tn_batch *keys, struct ArrowArray *out,
+                                int64_t *rows, tarn_error *err) {
+  tn_lookup_worker *w;
+  tn_batch batch = {0};
+  tarn_status st;
+  TN_TRY(take_worker(l, &w, err));
+  if (keys->n_rows <= TN_LOOKUP_CHUNK_KEYS) {
+    st = tn_lookup_answer(l, w, keys, &batch, out, rows, err);
+  } else {
+    st = get_chunks(l, w, keys, &batch, rows, err);
+    st = st == TARN_OK ? tn_arrow_export_batch(l->env, &batch, NULL, out, err) : st;
+  }
+  give_back(l, w);
   return st;
 }
 
@@ -384,10 +502,10 @@ void tn_lookup_get_stats(tn_lookup *l, tn_lookup_stats *out) {
   tn_block_cache_get_stats(l->cache, &blocks);
   pthread_mutex_lock(&l->mutex);
   out->snapshot_id = l->view->snapshot_id;
-  pthread_mutex_unlock(&l->mutex);
   out->n_keys = l->n_keys;
   out->n_found = l->n_found;
   out->n_merged = l->n_merged;
+  pthread_mutex_unlock(&l->mutex);
   out->n_files = store.n_files;
   out->disk_bytes = store.disk_bytes;
   out->memory_bytes = blocks.held_bytes;

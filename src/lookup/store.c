@@ -4,11 +4,11 @@
 struct tn_lookup_store {
   tn_lookup_store_setup setup;
   tarn_env *env;
-  pthread_mutex_t mutex; /* guards the rest, but next_use */
+  pthread_mutex_t mutex; /* guards the rest, but for what is atomic */
   bool has_mutex;
   tn_lookup_slot *slots;
   uint32_t next_number;
-  _Atomic int64_t next_use;
+  _Atomic int64_t n_made, n_drops;
   tn_lookup_store_stats stats;
 };
 
@@ -76,6 +76,7 @@ static void drop_file(tn_lookup_store *s, tn_lookup_slot *slot) {
     s->stats.n_files--;
     s->stats.disk_bytes -= slot->file->data.size_bytes;
     s->stats.n_dropped++;
+    atomic_fetch_add_explicit(&s->n_drops, 1, memory_order_release);
     tn_lookup_file_release(slot->file);
     slot->file = NULL;
   }
@@ -104,6 +105,11 @@ void tn_lookup_slot_release(tn_lookup_slot *slot) {
 
 /* ------------------------------------------------------------------ budget */
 
+static bool is_older(const tn_lookup_slot *a, const tn_lookup_slot *b) {
+  int64_t x = a->use, y = b->use;
+  return x != y ? x < y : a->used_ms < b->used_ms;
+}
+
 /* The slot with a file that was used least lately and nobody is busy with, locked; NULL: none. */
 static tn_lookup_slot *lock_oldest(tn_lookup_store *s, const tn_lookup_slot *but) {
   tn_lookup_slot *oldest = NULL;
@@ -111,7 +117,7 @@ static tn_lookup_slot *lock_oldest(tn_lookup_store *s, const tn_lookup_slot *but
     if (slot == but || pthread_mutex_trylock(&slot->mutex) != 0) {
       continue;
     }
-    if (slot->file != NULL && (oldest == NULL || slot->use < oldest->use)) {
+    if (slot->file != NULL && (oldest == NULL || is_older(slot, oldest))) {
       if (oldest != NULL) {
         pthread_mutex_unlock(&oldest->mutex);
       }
@@ -176,14 +182,14 @@ static tarn_status make_file(tn_lookup_slot *slot, const tn_split *split, int32_
   }
   TN_TRY(tn_lookup_file_make(&source, &file, err));
   slot->file = file;
+  atomic_fetch_add_explicit(&s->n_made, 1, memory_order_relaxed);
   note_made(s, slot, &split->files[index]);
   return TARN_OK;
 }
 
 /* A reference to the file of a slot whose lock is held. */
 static tn_lookup_file *use_file(tn_lookup_slot *slot, int64_t now_ms) {
-  slot->used_ms = now_ms;
-  slot->use = atomic_fetch_add_explicit(&slot->store->next_use, 1, memory_order_relaxed);
+  tn_lookup_slot_touch(slot, now_ms, tn_lookup_store_made(slot->store));
   return tn_lookup_file_retain(slot->file);
 }
 
@@ -207,6 +213,14 @@ void tn_lookup_slot_peek(tn_lookup_slot *slot, int64_t now_ms, tn_lookup_file **
     }
     pthread_mutex_unlock(&slot->mutex);
   }
+}
+
+int64_t tn_lookup_store_made(const tn_lookup_store *s) {
+  return atomic_load_explicit(&s->n_made, memory_order_relaxed);
+}
+
+int64_t tn_lookup_store_drops(const tn_lookup_store *s) {
+  return atomic_load_explicit(&s->n_drops, memory_order_acquire);
 }
 
 void tn_lookup_store_get_stats(tn_lookup_store *s, tn_lookup_store_stats *out) {

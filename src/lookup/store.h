@@ -3,7 +3,7 @@
  *
  * Invariants
  *   LS1  All files together take no more disk than the budget, but for the one that was made last:
- *        those that were used least lately go first.
+ *        those that were used least lately go first (the clock: files that were made).
  *   LS2  A slot's lock is never waited for while the store's is held.
  */
 #ifndef TN_LOOKUP_STORE_H
@@ -20,9 +20,10 @@ typedef struct tn_lookup_slot {
   _Atomic int32_t refs;
   tn_lookup_store *store;
   struct tn_lookup_slot *next, *before; /* of the store; guarded by its lock */
-  pthread_mutex_t mutex;                /* guards the rest */
+  pthread_mutex_t mutex;                /* guards file */
   tn_lookup_file *file;                 /* NULL: not made, or dropped */
-  int64_t used_ms, use;                 /* when it was used last */
+  _Atomic int64_t used_ms;              /* when it was used last */
+  _Atomic int64_t use;                  /* how many files had been made then */
 } tn_lookup_slot;
 
 typedef struct tn_lookup_store_setup {
@@ -49,6 +50,19 @@ TN_CHECKED tarn_status tn_lookup_slot_file(tn_lookup_slot *slot, const tn_split 
                                            tarn_error *err);
 /* The same if it is there; else *out is NULL. */
 void tn_lookup_slot_peek(tn_lookup_slot *slot, int64_t now_ms, tn_lookup_file **out);
+/* The file of a slot that the caller has a reference to is used once more; n_made: of the store. */
+static inline void tn_lookup_slot_touch(tn_lookup_slot *slot, int64_t now_ms, int64_t n_made) {
+  /* Written only where it changes: threads that look up at once share these lines. */
+  if (atomic_load_explicit(&slot->used_ms, memory_order_relaxed) != now_ms) {
+    atomic_store_explicit(&slot->used_ms, now_ms, memory_order_relaxed);
+  }
+  if (atomic_load_explicit(&slot->use, memory_order_relaxed) != n_made) {
+    atomic_store_explicit(&slot->use, n_made, memory_order_relaxed);
+  }
+}
+/* How many files were made and dropped so far. */
+int64_t tn_lookup_store_made(const tn_lookup_store *store);
+int64_t tn_lookup_store_drops(const tn_lookup_store *store);
 /* Drop what was not used for longer than the retention time. */
 void tn_lookup_store_age(tn_lookup_store *store, int64_t now_ms);
 

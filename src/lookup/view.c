@@ -65,6 +65,7 @@ static tarn_status make_file(builder *b, tn_view_file *file, tarn_error *err) {
                    TN_SLICE_ARG(file->meta->file_name));
   }
   entry->value.ptr = file;
+  file->number = b->view->n_files++;
   if (previous != NULL) {
     old = tn_map_find(&previous->slots, name);
   }

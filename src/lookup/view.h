@@ -21,6 +21,7 @@ typedef struct tn_view_file {
   const tn_data_file *meta;
   tn_dv *deletions; /* retained; NULL: none */
   const tn_datum *min, *max;
+  int32_t number;   /* of the view's files */
   int32_t rank;     /* larger is newer, within its bucket */
   int64_t rest_max; /* no row of this file or one behind it has a larger sequence number */
 } tn_view_file;
@@ -53,6 +54,7 @@ typedef struct tn_files_view {
   tn_plan *plan;       /* retained */
   int64_t snapshot_id; /* 0: none */
   tn_arena arena;
+  int32_t n_files;
   tn_map slots;           /* tn_view_file by partition, bucket and name */
   tn_map partitions;      /* tn_view_partition by partition values, each as tn_row_put() has it */
   tn_view_partition *all; /* the same */
