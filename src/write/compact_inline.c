@@ -7,13 +7,18 @@
 
 /* Jobs that a writer leaves behind; then it waits for the oldest one. */
 #define MAX_AHEAD 64
+/* Compactions of one bucket that are lost to others one after the other. */
+#define MAX_LOST 32
 
 struct tn_inline_bucket {
   tn_compact_job job;
-  tn_bucket_compactor *compactor;
-  tn_data_file_names names; /* its own: compactions run beside the writer */
-  size_t n_given;           /* files of the bucket that the compactor knows */
-  int64_t last_identifier;  /* of the last commit with files of it */
+  tn_bucket_compactor *compactor; /* NULL: lost, until the bucket is restored */
+  int64_t snapshot_id;            /* that it comes from; 0: none */
+  int32_t n_lost;                 /* compactions, since the last one that was not */
+  bool is_full;                   /* what runs */
+  tn_data_file_names names;       /* its own: compactions run beside the writer */
+  size_t n_given;                 /* files of the bucket that the compactor knows */
+  int64_t last_identifier;        /* of the last commit with files of it */
   bool has_last;
   bool has_results;     /* that no message has */
   bool was_passed_over; /* they missed a commit, because a job ran */
@@ -105,33 +110,64 @@ static void close_bucket(tn_write *w, tn_open_bucket *b) {
   b->compaction = NULL;
 }
 
-tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, const tn_data_file *files,
-                           int32_t n_files, const tn_index_entry *vectors, int32_t n_vectors,
-                           tarn_error *err) {
+tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
+                           const tn_data_file *files, int32_t n_files,
+                           const tn_index_entry *vectors, int32_t n_vectors, tarn_error *err) {
   tn_inline *in = w->compaction;
   tn_bucket_setup setup;
   tn_bucket_state state = {b->partition, b->bucket, files, n_files, vectors, n_vectors};
-  tn_inline_bucket *x;
+  tn_inline_bucket *x = b->compaction;
   tarn_status st;
-  if (in == NULL || b->compaction != NULL) {
+  if (in == NULL || (x != NULL && x->compactor != NULL && !b->must_restore)) {
     return TARN_OK;
   }
-  x = tn_calloc(&w->env->mem, 1, sizeof(*x));
+  x = x != NULL ? x : tn_calloc(&w->env->mem, 1, sizeof(*x));
   if (x == NULL) {
     return tn_oom(err);
   }
+  tn_bucket_compactor_free(x->compactor); /* of a snapshot that expired while it was read */
+  x->compactor = NULL;
   setup = (tn_bucket_setup){w->table, in->rewriter, &in->options, &x->names};
   st = tn_bucket_compactor_create(&setup, &state, &x->compactor, err);
-  if (st != TARN_OK) {
+  if (st != TARN_OK && b->compaction == NULL) {
     tn_free(&w->env->mem, x);
     return st;
   }
   b->compaction = x;
+  x->snapshot_id = snapshot_id;
+  return st;
+}
+
+/* Is all visible that was prepared of the bucket? */
+static tarn_status look_for_commits(tn_write *w, tarn_error *err);
+static tarn_status is_all_visible(tn_write *w, const tn_inline_bucket *x, bool *out,
+                                  tarn_error *err) {
+  const tn_inline *in = w->compaction;
+  if (x->has_last && (!in->has_committed || x->last_identifier > in->committed)) {
+    TN_TRY(look_for_commits(w, err));
+  }
+  *out = !x->has_last || (in->has_committed && x->last_identifier <= in->committed);
   return TARN_OK;
 }
 
+/* A bucket whose compaction was lost: its tree from the latest snapshot. */
+static tarn_status restore_lost(tn_write *w, tn_open_bucket *b, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  bool is_visible;
+  tarn_status st;
+  TN_TRY(is_all_visible(w, x, &is_visible, err));
+  if (!is_visible) {
+    return TARN_OK;
+  }
+  b->must_restore = true;
+  st = tn_restore(w, &b, 1, err);
+  b->must_restore = false;
+  TN_TRY(st);
+  return x->compactor != NULL ? TARN_OK : tn_inline_open(w, b, 0, NULL, 0, NULL, 0, err);
+}
+
 /* The bucket's tree, with all of its files in it. *out NULL: there is none, as nothing can be
- * picked. */
+ * picked, or not yet again. */
 static tarn_status grow(tn_write *w, tn_open_bucket *b, bool is_needed, tn_inline_bucket **out,
                         tarn_error *err) {
   tn_inline *in = w->compaction;
@@ -143,7 +179,13 @@ static tarn_status grow(tn_write *w, tn_open_bucket *b, bool is_needed, tn_inlin
     if (b->files.n == 0 || (!is_needed && (int64_t)b->files.n < least)) {
       return TARN_OK;
     }
-    TN_TRY(tn_inline_open(w, b, NULL, 0, NULL, 0, err));
+    TN_TRY(tn_inline_open(w, b, 0, NULL, 0, NULL, 0, err));
+  }
+  if (b->compaction->compactor == NULL) {
+    TN_TRY(restore_lost(w, b, err));
+    if (b->compaction->compactor == NULL) {
+      return TARN_OK;
+    }
   }
   for (; b->compaction->n_given < b->files.n; b->compaction->n_given++) {
     TN_TRY(tn_bucket_compactor_add(b->compaction->compactor,
@@ -172,15 +214,50 @@ void tn_inline_saw(tn_write *w, int64_t snapshot_id) {
   }
 }
 
-/* Take in what a job did. */
-static tarn_status sync(tn_write *w, tn_inline_bucket *x, bool waits, tarn_error *err) {
+/* Files that a compaction needs are gone. If others have made snapshots since the tree was made,
+ * they have compacted them away: then everything that no message has is dropped, but for the new
+ * files. loss: what was said; else files of the table are lost. */
+static tarn_status lose(tn_write *w, tn_open_bucket *b, const tarn_error *loss, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  const tn_table *t = w->table;
+  int64_t latest;
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &latest, err));
+  if (latest == x->snapshot_id || ++x->n_lost > MAX_LOST) {
+    if (err != NULL) {
+      *err = *loss;
+    }
+    return tn_error_context(err, TARN_E_NOT_FOUND, "%s: compaction beside its writer",
+                            t->full_name);
+  }
+  tn_log(w->env, TARN_LOG_INFO,
+         "event=compaction_lost table=%s bucket=%d snapshot=%lld reason=\"%.200s\"", t->full_name,
+         (int)b->bucket, (long long)latest, loss->message);
+  tn_bucket_compactor_free(x->compactor);
+  x->compactor = NULL;
+  x->n_given = 0;
+  x->has_results = x->was_passed_over = false;
+  b->wants_full |= x->is_full;
+  return TARN_OK;
+}
+
+/* Take in what a job did. The tree may be lost then. */
+static tarn_status sync(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *err) {
   tn_inline *in = w->compaction;
+  tn_inline_bucket *x = b->compaction;
   if (x->job.task != NULL && tn_compact_job_is_done(&in->jobs, &x->job, waits)) {
     tn_compact_task *task = x->job.task;
     x->job.task = NULL;
     x->job.state = TN_JOB_NONE;
     TN_TRY(tn_bucket_compactor_finish(x->compactor, task, err));
-    x->has_results = true;
+    if (x->job.is_lost) {
+      tarn_error loss;
+      tarn_status st = tn_compact_jobs_loss(&in->jobs, &loss);
+      (void)st;
+      TN_TRY(lose(w, b, &loss, err));
+    } else {
+      x->has_results = true;
+      x->n_lost = 0;
+    }
   }
   return tn_inline_check(w, err);
 }
@@ -234,6 +311,7 @@ static tarn_status take(tn_write *w, tn_open_bucket *b, tarn_error *err) {
     m->compact_changelog = (tn_data_files){NULL, 0};
   }
   if (in->is_last) {
+    b->was_compacted |= has_any;
     close_bucket(w, b);
   }
   return TARN_OK;
@@ -247,17 +325,28 @@ static tarn_status await_oldest(tn_write *w, tarn_error *err) {
   if (x == NULL || x->job.task == NULL) {
     return TARN_OK;
   }
-  TN_TRY(sync(w, x, true, err));
+  TN_TRY(sync(w, b, true, err));
   return x->has_picked ? take(w, b, err) : TARN_OK;
 }
 
 static tarn_status pick(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error *err) {
   tn_inline *in = w->compaction;
   tn_inline_bucket *x = b->compaction;
-  if (x->job.task != NULL) {
+  tarn_error why;
+  tarn_status st;
+  if (x->job.task != NULL || x->compactor == NULL) {
     return TARN_OK;
   }
-  TN_TRY(tn_bucket_compactor_pick(x->compactor, is_full, &x->job.task, err));
+  tn_error_reset(&why);
+  x->is_full = is_full;
+  st = tn_bucket_compactor_pick(x->compactor, is_full, &x->job.task, &why);
+  if (st == TARN_E_NOT_FOUND) { /* it looks into files, too */
+    return lose(w, b, &why, err);
+  }
+  if (st != TARN_OK && err != NULL) {
+    *err = why;
+  }
+  TN_TRY(st);
   if (x->job.task == NULL) {
     return TARN_OK;
   }
@@ -273,12 +362,19 @@ static tarn_status pick(tn_write *w, tn_open_bucket *b, bool is_full, tarn_error
 static tarn_status flushed(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *err) {
   const tn_inline *in = w->compaction;
   tn_inline_bucket *x = b->compaction;
-  waits |= x != NULL && x->n_given < b->files.n && tn_bucket_compactor_should_wait(x->compactor);
+  waits |= x != NULL && x->compactor != NULL && x->n_given < b->files.n &&
+           tn_bucket_compactor_should_wait(x->compactor);
   TN_TRY(grow(w, b, false, &x, err));
   if (x == NULL) {
     return TARN_OK;
   }
-  TN_TRY(sync(w, x, waits, err));
+  TN_TRY(sync(w, b, waits, err));
+  if (x->compactor == NULL) {
+    TN_TRY(grow(w, b, false, &x, err));
+    if (x == NULL) {
+      return TARN_OK;
+    }
+  }
   if (in->is_preparing && (!in->waits || in->is_full)) {
     return TARN_OK; /* the next one is picked behind the commit, which has the results so far */
   }
@@ -297,7 +393,8 @@ tarn_status tn_inline_compact(tn_write *w, tn_open_bucket *b, bool is_full, tarn
   }
   TN_TRY(grow(w, b, true, &x, err));
   if (x != NULL) {
-    TN_TRY(sync(w, x, true, err));
+    TN_TRY(sync(w, b, true, err));
+    TN_TRY(grow(w, b, true, &x, err));
     TN_TRY(pick(w, b, is_full, err));
   }
   return TARN_OK;
@@ -326,9 +423,12 @@ static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, tarn_error *err
   if (in->is_full && b->wants_full) {
     tn_inline_bucket *grown;
     TN_TRY(grow(w, b, true, &grown, err));
-    b->wants_full = grown == NULL;
     if (grown != NULL) {
-      TN_TRY(sync(w, grown, true, err));
+      TN_TRY(sync(w, b, true, err));
+      TN_TRY(grow(w, b, true, &grown, err));
+    }
+    if (grown != NULL) {
+      b->wants_full = false;
       grown->has_picked = true;
       TN_TRY(pick(w, b, true, err));
     }
@@ -338,12 +438,56 @@ static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, tarn_error *err
   return TARN_OK;
 }
 
+/* What a commit waits for: in place of a compaction that was lost the next one. */
+static tarn_status await(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *err) {
+  tn_inline_bucket *x = b->compaction;
+  TN_TRY(sync(w, b, waits, err));
+  while (waits && x->compactor == NULL) { /* no more than MAX_LOST times */
+    bool is_full = w->compaction->is_full && b->wants_full;
+    tn_inline_bucket *grown;
+    TN_TRY(grow(w, b, true, &grown, err));
+    if (grown == NULL) { /* not all is visible yet that was prepared before */
+      return TARN_OK;
+    }
+    b->wants_full &= !is_full;
+    TN_TRY(pick(w, b, is_full, err));
+    TN_TRY(sync(w, b, true, err));
+  }
+  return TARN_OK;
+}
+
+/* Buckets that are compacted once more, whether rows came or not. */
+static tarn_status open_redone(tn_write *w, tarn_error *err) {
+  const tn_router *r = &w->router;
+  tn_open_bucket **buckets = tn_alloc(&w->env->mem, (r->n_must_restore + 1) * sizeof(*buckets));
+  size_t n = 0;
+  tarn_status st = TARN_OK;
+  if (buckets == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < r->n_buckets; i++) {
+    tn_open_bucket *b = r->buckets[i];
+    if (b->is_redone && b->must_restore) {
+      buckets[n++] = b;
+    }
+    b->is_redone = false;
+  }
+  st = n > 0 ? tn_restore(w, buckets, n, err) : TARN_OK;
+  for (size_t i = 0; i < n && st == TARN_OK; i++) {
+    buckets[i]->must_restore = false;
+    w->router.n_must_restore--;
+  }
+  tn_free(&w->env->mem, (void *)buckets);
+  return st;
+}
+
 tarn_status tn_inline_settle(tn_write *w, tarn_error *err) {
   tn_inline *in = w->compaction;
   const tn_router *r = &w->router;
   if (in == NULL) {
     return TARN_OK;
   }
+  TN_TRY(open_redone(w, err));
   for (size_t i = 0; i < r->n_buckets; i++) {
     r->buckets[i]->wants_full |= full_interval(w) > 0 && r->buckets[i]->files.n > 0;
     TN_TRY(settle_bucket(w, r->buckets[i], err));
@@ -352,9 +496,10 @@ tarn_status tn_inline_settle(tn_write *w, tarn_error *err) {
     tn_open_bucket *b = r->buckets[i];
     tn_inline_bucket *x = b->compaction;
     if (x != NULL) {
-      bool waits = in->waits || x->was_passed_over ||
-                   tn_bucket_compactor_should_wait_to_prepare(x->compactor);
-      TN_TRY(sync(w, x, waits, err));
+      bool waits =
+          in->waits || x->was_passed_over ||
+          (x->compactor != NULL && tn_bucket_compactor_should_wait_to_prepare(x->compactor));
+      TN_TRY(await(w, b, waits, err));
       x->has_picked = false;
       TN_TRY(take(w, b, err));
     }
@@ -424,7 +569,7 @@ static tarn_status let_go(tn_write *w, tn_open_bucket *b, tarn_error *err) {
     return TARN_OK;
   }
   TN_TRY(pick(w, b, false, err));
-  if (x->job.task == NULL && !tn_bucket_compactor_is_behind(x->compactor)) {
+  if (x->job.task == NULL && x->compactor != NULL && !tn_bucket_compactor_is_behind(x->compactor)) {
     close_bucket(w, b);
   }
   return TARN_OK;
@@ -446,6 +591,7 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
     tn_open_bucket *b = r->buckets[i];
     tn_inline_bucket *x;
     TN_TRY(grow(w, b, true, &x, err));
+    x = b->compaction;
     if (x == NULL) {
       continue;
     }
@@ -487,6 +633,41 @@ void tn_inline_reset(tn_write *w) {
   atomic_store(&in->cancel.is_set, false);
   in->n_begun = in->n_awaited = 0;
   end_prepare(in);
+}
+
+/* ------------------------------------------------------------------ once more */
+
+tarn_status tn_inline_note_redo(const tn_write *w, tn_inline_redo **out, size_t *n,
+                                tarn_error *err) {
+  const tn_inline *in = w->compaction;
+  *out = NULL;
+  *n = 0;
+  if (in == NULL || w->options.ignores_previous ||
+      !(in->options.needs_lookup || full_interval(w) > 0)) {
+    return TARN_OK;
+  }
+  *out = tn_alloc(&w->env->mem, (w->router.n_buckets + 1) * sizeof(**out));
+  if (*out == NULL) {
+    return tn_oom(err);
+  }
+  for (size_t i = 0; i < w->router.n_buckets; i++) {
+    const tn_open_bucket *b = w->router.buckets[i];
+    if (b->compaction != NULL || b->was_compacted || b->is_redone) {
+      (*out)[(*n)++] = (tn_inline_redo){b->partition, b->bucket};
+    }
+  }
+  return TARN_OK;
+}
+
+tarn_status tn_inline_redo_all(tn_write *w, const tn_inline_redo *redo, size_t n, tarn_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t number;
+    TN_TRY(tn_partition_number(w, redo[i].partition, &number, err));
+    TN_TRY(tn_open_bucket_number(w, number, redo[i].bucket, &number, err));
+    w->router.buckets[number]->is_redone = true;
+    w->router.buckets[number]->wants_full = full_interval(w) > 0;
+  }
+  return TARN_OK;
 }
 
 void tn_inline_free(tn_write *w) {

@@ -12,6 +12,11 @@
  * stays open from commit to commit, until it had no news for a commit, what it had is visible, and
  * nothing of it has to be compacted.
  *
+ * Others compact, too, and expire what was before: a compaction that finds files gone is lost. What
+ * was not committed of its bucket's compactions goes, the new files stay. The tree is made anew
+ * from the latest snapshot as soon as that has all that was prepared: a tree of some of a bucket's
+ * files would let deletions go that older rows still need.
+ *
  * Rule: org.apache.paimon.mergetree.MergeTreeWriter, append.AppendOnlyWriter,
  * operation.AbstractFileStoreWrite, flink.sink.GlobalFullCompactionSinkWrite; spec: compaction, 5;
  * write-path, 6-7.
@@ -26,8 +31,8 @@
 TN_CHECKED tarn_status tn_inline_create(tn_write *w, tarn_error *err);
 /* All below accept a writer that does not compact. */
 void tn_inline_free(tn_write *w); /* with all buckets, whose jobs are cancelled or waited for */
-/* A bucket is opened, and has these files in the latest snapshot. All is borrowed. */
-TN_CHECKED tarn_status tn_inline_open(tn_write *w, tn_open_bucket *bucket,
+/* A bucket is opened, and has these files in the snapshot (0: none). All is borrowed. */
+TN_CHECKED tarn_status tn_inline_open(tn_write *w, tn_open_bucket *bucket, int64_t snapshot_id,
                                       const tn_data_file *files, int32_t n_files,
                                       const tn_index_entry *vectors, int32_t n_vectors,
                                       tarn_error *err);
@@ -51,5 +56,18 @@ TN_CHECKED tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_
 void tn_inline_abandon(tn_write *w);
 /* Forget all buckets; those with a job that runs wait for its end. */
 void tn_inline_reset(tn_write *w);
+
+/* Buckets that have to be compacted once more after all are forgotten: those of which compactions
+ * may have been dropped, where rows are not seen, or have no changelog, before. */
+typedef struct tn_inline_redo {
+  tn_slice partition;
+  int32_t bucket;
+} tn_inline_redo;
+/* Before the reset; *out: tn_free(). */
+TN_CHECKED tarn_status tn_inline_note_redo(const tn_write *w, tn_inline_redo **out, size_t *n,
+                                           tarn_error *err);
+/* Behind the reset: the next prepare compacts them, whether rows come or not. */
+TN_CHECKED tarn_status tn_inline_redo_all(tn_write *w, const tn_inline_redo *redo, size_t n,
+                                          tarn_error *err);
 
 #endif

@@ -41,7 +41,10 @@ static void run(tn_compact_jobs *jobs, tn_compact_job *job) {
   tn_error_reset(&err);
   st = tn_compact_task_run(job->task, &err);
   pthread_mutex_lock(&jobs->mutex);
-  if (st != TARN_OK && jobs->status == TARN_OK) {
+  job->is_lost = st == TARN_E_NOT_FOUND;
+  if (job->is_lost) {
+    jobs->loss = err;
+  } else if (st != TARN_OK && jobs->status == TARN_OK) {
     jobs->status = st;
     jobs->failure = err;
   }
@@ -103,6 +106,7 @@ static bool is_still(const tn_compact_jobs *jobs, const void *nothing) {
 
 void tn_compact_job_start(tn_compact_jobs *jobs, tn_compact_job *job) {
   pthread_mutex_lock(&jobs->mutex);
+  job->is_lost = false;
   push(jobs, job);
   for (int32_t i = 0; i < jobs->n_runners; i++) {
     tn_job_runner *runner = &jobs->runners[i];
@@ -183,6 +187,15 @@ tarn_status tn_compact_jobs_status(tn_compact_jobs *jobs, tarn_error *err) {
   }
   pthread_mutex_unlock(&jobs->mutex);
   return st;
+}
+
+tarn_status tn_compact_jobs_loss(tn_compact_jobs *jobs, tarn_error *err) {
+  pthread_mutex_lock(&jobs->mutex);
+  if (err != NULL) {
+    *err = jobs->loss;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return TARN_E_NOT_FOUND;
 }
 
 void tn_compact_jobs_forgive(tn_compact_jobs *jobs) {

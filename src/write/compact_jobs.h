@@ -6,6 +6,9 @@
  *
  *   none ── start ──> queued ── a runner, or the waiting writer ──> running ──> done ── reset ──>
  *
+ * A job whose files are gone is lost: others have compacted them, and what was before has expired.
+ * Any other failure is one of the writer.
+ *
  * Owner: the writer's thread calls everything; runners only run jobs.
  */
 #ifndef TN_WRITE_COMPACT_JOBS_H
@@ -22,6 +25,7 @@ typedef enum tn_job_state { TN_JOB_NONE, TN_JOB_QUEUED, TN_JOB_RUNNING, TN_JOB_D
 typedef struct tn_compact_job {
   tn_compact_task *task; /* NULL: none */
   tn_job_state state;    /* guarded by the mutex */
+  bool is_lost;          /* likewise; done: files that it needed are gone. No failure of all */
   struct tn_compact_job *previous, *next;
 } tn_compact_job;
 
@@ -41,6 +45,7 @@ typedef struct tn_compact_jobs {
   int32_t n_active;
   tarn_status status; /* of the first job that failed */
   tarn_error failure;
+  tarn_error loss; /* what the last job said that was lost */
 } tn_compact_jobs;
 
 TN_CHECKED tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tn_mem *mem, tn_pool *pool,
@@ -54,6 +59,8 @@ bool tn_compact_job_is_done(tn_compact_jobs *jobs, tn_compact_job *job, bool wai
 void tn_compact_jobs_stop(tn_compact_jobs *jobs);
 /* What the first job that failed said. */
 TN_CHECKED tarn_status tn_compact_jobs_status(tn_compact_jobs *jobs, tarn_error *err);
+/* What the last job said that was lost: NOT_FOUND. */
+TN_CHECKED tarn_status tn_compact_jobs_loss(tn_compact_jobs *jobs, tarn_error *err);
 /* Forget a failure. */
 void tn_compact_jobs_forgive(tn_compact_jobs *jobs);
 

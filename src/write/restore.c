@@ -12,8 +12,9 @@
 #include "plan/plan.h"
 #include "write/compact_inline.h"
 
-#define MAX_FILTERED 32 /* partitions */
-#define SNAPSHOT_TRIES 5
+#define MAX_FILTERED 32   /* partitions */
+#define SNAPSHOT_TRIES 64 /* one behind the other, as they expire */
+#define SAME_TRIES 5      /* of one that is still the latest */
 
 /* What a bucket has in the snapshot, for its compaction. */
 typedef struct restored {
@@ -30,6 +31,7 @@ typedef struct restore {
   tn_arena arena;
   tn_manifest_refs manifests;
   restored *states; /* by the numbers of buckets; NULL: the writer does not compact */
+  int64_t snapshot_id;
 } restore;
 
 /* ------------------------------------------------------------------ the filter */
@@ -181,7 +183,9 @@ static tarn_status take_entry(restore *r, const tn_scan_entry *e, tarn_error *er
   if (e->total_buckets != r->w->table->facts.bucket) {
     return refuse_bucket_count(r->w, e, err);
   }
-  if (e->max_sequence >= b->next_sequence) {
+  /* Rows that wait have their numbers. */
+  if (e->max_sequence >= b->next_sequence && b->n_stored == 0 && b->n_spilled == 0 &&
+      b->writer == NULL) {
     if (e->max_sequence == INT64_MAX) {
       return tn_fail(err, TARN_E_LIMIT, "sequence numbers are used up");
     }
@@ -251,8 +255,8 @@ static tarn_status open_compactions(restore *r, tarn_error *err) {
     tn_open_bucket *b = r->buckets[i];
     const restored *state = &r->states[b->number];
     if (state->n_files > 0) {
-      TN_TRY(tn_inline_open(r->w, b, state->files, (int32_t)state->n_files, state->vectors,
-                            (int32_t)state->n_vectors, err));
+      TN_TRY(tn_inline_open(r->w, b, r->snapshot_id, state->files, (int32_t)state->n_files,
+                            state->vectors, (int32_t)state->n_vectors, err));
     }
   }
   return TARN_OK;
@@ -266,6 +270,7 @@ static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *e
   tarn_status st = TARN_OK;
   r->manifests = (tn_manifest_refs){0};
   r->states = NULL;
+  r->snapshot_id = s->id;
   if (r->w->compaction != NULL) {
     request.keeps_stats = true;
     r->states = tn_arena_calloc(&r->arena, r->w->router.n_buckets, sizeof(*r->states));
@@ -302,6 +307,8 @@ tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_err
   restore r = {.w = w, .buckets = buckets, .n_buckets = n};
   tarn_status st = TARN_OK;
   tn_table *table = w->table;
+  int64_t tried = 0;
+  int n_same = 0;
   tn_arena_init(&r.arena, &w->env->mem, TN_PLAN_ARENA_BYTES);
   for (int i = 0; restores(w) && i < SNAPSHOT_TRIES; i++) {
     tn_snapshot snapshot;
@@ -314,7 +321,9 @@ tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_err
     st = tn_snapshot_read(table->env, table->storage, table->branch_path, id, &r.arena, &snapshot,
                           err);
     st = st == TARN_OK ? read_snapshot(&r, &snapshot, err) : st;
-    if (st != TARN_E_NOT_FOUND) { /* else it was expired meanwhile */
+    n_same = id == tried ? n_same + 1 : 1;
+    tried = id;
+    if (st != TARN_E_NOT_FOUND || n_same == SAME_TRIES) { /* else it was expired meanwhile */
       break;
     }
   }

@@ -524,10 +524,17 @@ static void forget_buckets(tn_write *w) {
 }
 
 tarn_status tn_write_refresh(tn_write *w, tarn_error *err) {
+  tn_inline_redo *redo;
+  size_t n_redo;
+  tarn_status st;
   TN_TRY(check_state(w, err));
+  TN_TRY(tn_inline_note_redo(w, &redo, &n_redo, err));
   forget_buckets(w);
   w->buffers = w->always_buffers;
-  return w->spill != NULL ? tn_spill_clear(w->spill, err) : TARN_OK;
+  st = w->spill != NULL ? tn_spill_clear(w->spill, err) : TARN_OK;
+  st = st == TARN_OK ? tn_inline_redo_all(w, redo, n_redo, err) : st;
+  tn_free(&w->env->mem, redo);
+  return st;
 }
 
 void tn_write_get_stats(const tn_write *write, tn_write_stats *out) {

@@ -14,7 +14,8 @@
  *   WR5  A batch that is refused leaves nothing: checks come before any row is taken in.
  *   WR6  Compactions run beside the writer, of each bucket one at a time. What they did is told
  *        with a later prepare, as a part of its own. One that fails leaves no file, and fails the
- *        writer.
+ *        writer; one whose files others have compacted away, until they expired, is made again
+ *        from the latest snapshot.
  *
  * Rule: org.apache.paimon.operation.{AbstractFileStoreWrite,KeyValueFileStoreWrite,
  * AppendFileStoreWrite}, mergetree.MergeTreeWriter, mergetree.SortBufferWriteBuffer,
@@ -76,7 +77,8 @@ TN_CHECKED tarn_status tn_write_compact(tn_write *write, tn_slice partition, int
                                         bool is_full, tarn_error *err);
 TN_CHECKED tarn_status tn_write_compact_all(tn_write *write, bool is_full, tarn_error *err);
 /* Forget all buckets; they start anew from the latest snapshot. What was written since the last
- * prepare is dropped. */
+ * prepare is dropped. Compactions that a commit has dropped are made again by the next prepare,
+ * rows or not, where the table's readers would miss them (level 0 that is not seen, changelog). */
 TN_CHECKED tarn_status tn_write_refresh(tn_write *write, tarn_error *err);
 void tn_write_get_stats(const tn_write *write, tn_write_stats *out);
 void tn_write_free(tn_write *write); /* accepts NULL */

@@ -55,6 +55,8 @@ typedef struct tn_open_bucket {
   tn_file_list files, changelog_files; /* complete, since the last prepare */
   tn_inline_bucket *compaction;        /* NULL: nothing can be compacted yet */
   bool wants_full;                     /* it was written since its last full compaction */
+  bool was_compacted;                  /* messages of the batch's commit have compactions of it */
+  bool is_redone;                      /* it is compacted with the next commit, without rows, too */
   const tn_commit_message *compacted;  /* for the commit that is prepared; NULL: nothing */
 } tn_open_bucket;
 

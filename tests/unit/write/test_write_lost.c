@@ -1,0 +1,249 @@
+/* test_write_lost.c - writers that compact beside others who compact and expire, too: compactions
+ * that are lost or dropped, and are made again. */
+#include <stdlib.h>
+
+#include "write/write_parts.h"
+#include "write_maker.h"
+
+#include "support/test.h"
+
+#define FIELDS "0 k INT NOT NULL|1 v STRING"
+
+static int n_lost; /* compactions that the log tells of */
+
+static void count_lost(void *ctx, tarn_log_level level, const char *message) {
+  (void)ctx;
+  (void)level;
+  n_lost += strncmp(message, "event=compaction_lost", 21) == 0;
+}
+
+/* A table, and no writer yet. */
+static void begin(write_maker *m, int32_t threads, const char *options) {
+  memset(m, 0, sizeof(*m));
+  tm_begin(&m->tm, threads);
+  m->tm.env->log = count_lost;
+  m->tm.env->log_level = TARN_LOG_INFO;
+  n_lost = 0;
+  m->options.user = "u";
+  m->options.first_row_id = -1;
+  m->options.compacts = true;
+  m->options.waits = true;
+  wm_table(m, FIELDS, "", "k", options);
+}
+
+static tn_write *open_as(write_maker *m, const char *user) {
+  m->write = NULL;
+  m->options.user = user;
+  OK(wm_try_open(m, err));
+  return m->write;
+}
+
+static tn_committable prepare(write_maker *m, tn_write *write, int64_t identifier) {
+  tn_committable c = {.identifier = identifier};
+  OK(tn_write_prepare(write, identifier, &m->tm.arena, &c.messages, &c.n_messages, err));
+  return c;
+}
+
+/* true: the compaction was dropped. */
+static bool commit_it(write_maker *m, const char *user, const tn_committable *c) {
+  tn_commit_options options = {.user = user, .drops_compaction = true};
+  tn_commit_result result;
+  OK(tn_commit_append(m->table, &options, c, &result, err));
+  return result.has_dropped;
+}
+
+static void write_as(write_maker *m, tn_write *write, const char *rows) {
+  m->write = write;
+  wm_write(m, rows);
+}
+
+/* The only bucket. */
+static void compact_fully(tn_write *write) {
+  uint32_t only;
+  OK(tn_partition_number(write, tn_binary_row_empty(), &only, err));
+  OK(tn_write_compact(write, write->router.by_number[only], 0, true, err));
+}
+
+static bool is_among(const tn_data_files *files, tn_slice name) {
+  for (int32_t i = 0; i < files->n; i++) {
+    if (tn_slice_equal(files->items[i].file_name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Somebody else compacts the bucket fully, and what was before expires. */
+static void compact_and_expire(write_maker *m) {
+  tn_write *other = open_as(m, "other");
+  tn_committable c;
+  compact_fully(other);
+  c = prepare(m, other, 1000);
+  assert_false(commit_it(m, "other", &c));
+  for (int32_t i = 0; c.n_messages > 0 && i < c.messages->compact_before.n; i++) {
+    const tn_data_file *f = &c.messages->compact_before.items[i];
+    if (!is_among(&c.messages->compact_after, f->file_name)) {
+      tn_data_file_delete(m->table, c.messages->partition, 0, f);
+    }
+  }
+  tn_write_free(other);
+  m->write = NULL;
+}
+
+static const char *const kinds[] = {
+    "bucket=1;num-sorted-run.compaction-trigger=3",
+    "bucket=1;num-sorted-run.compaction-trigger=3;changelog-producer=lookup",
+    "bucket=1;num-sorted-run.compaction-trigger=3;deletion-vectors.enabled=true",
+    "bucket=1;num-sorted-run.compaction-trigger=3;changelog-producer=full-compaction;"
+    "full-compaction.delta-commits=3"};
+
+/* Nothing is lost, nothing comes back: a tree of the writer's own files alone would let the
+ * deletion of 2 go, and the row that others have brought up be there again. */
+static void write__goes_on_when_its_files_were_compacted_and_expired(void **state) {
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(kinds) * 2; i++) {
+    write_maker m;
+    tn_write *own;
+    begin(&m, i % 2 == 0 ? 1 : 3, kinds[i / 2]);
+    own = open_as(&m, "u");
+    for (int64_t id = 0; id < 2; id++) {
+      write_as(&m, own, id == 0 ? "1|a;2|b;3|c" : "3|d;4|e");
+      tn_committable c = prepare(&m, own, id);
+      assert_false(commit_it(&m, "u", &c));
+    }
+    compact_and_expire(&m);
+    for (int64_t id = 2; id < 6; id++) {
+      write_as(&m, own, id == 2 ? "-D 2|b" : id == 3 ? "5|f" : id == 4 ? "5|g" : "-D 1|a");
+      tn_committable c = prepare(&m, own, id);
+      assert_false(commit_it(&m, "u", &c));
+    }
+    if (n_lost == 0) {
+      fail_msg("%s: nothing was lost", kinds[i / 2]);
+    }
+    assert_string_equal(wm_rows(&m), "3|d;4|e;5|g");
+    tn_write_free(own);
+    m.write = NULL;
+    compact_and_expire(&m);
+    assert_string_equal(wm_rows(&m), "3|d;4|e;5|g");
+    wm_end(&m);
+  }
+}
+
+/* What was prepared is part of the tree: until it is visible the bucket is left alone. */
+static void write__waits_for_its_commits_before_it_restores(void **state) {
+  write_maker m;
+  tn_write *own;
+  tn_committable first, second, third;
+  (void)state;
+  begin(&m, 1, "bucket=1;num-sorted-run.compaction-trigger=4");
+  own = open_as(&m, "u");
+  for (int64_t id = 0; id < 2; id++) {
+    write_as(&m, own, "1|a;2|b");
+    tn_committable c = prepare(&m, own, id);
+    assert_false(commit_it(&m, "u", &c));
+  }
+  compact_and_expire(&m);
+  write_as(&m, own, "2|m;9|i");
+  first = prepare(&m, own, 2);
+  assert_int_equal(n_lost, 0);
+  /* Lost here; the deletion must not be compacted away without the row, which is not visible. */
+  write_as(&m, own, "-D 9|i;1|m");
+  second = prepare(&m, own, 3);
+  assert_int_equal(n_lost, 1);
+  compact_fully(own);
+  write_as(&m, own, "3|c");
+  third = prepare(&m, own, 4);
+  assert_false(commit_it(&m, "u", &first));
+  assert_false(commit_it(&m, "u", &second));
+  assert_false(commit_it(&m, "u", &third));
+  assert_string_equal(wm_rows(&m), "1|m;2|m;3|c");
+  for (int64_t id = 5; id < 10; id++) {
+    write_as(&m, own, "4|d");
+    tn_committable c = prepare(&m, own, id);
+    assert_false(commit_it(&m, "u", &c));
+  }
+  assert_int_equal(n_lost, 1);
+  assert_string_equal(wm_rows(&m), "1|m;2|m;3|c;4|d");
+  tn_write_free(own);
+  m.write = NULL;
+  wm_end(&m);
+}
+
+/* A file that the latest snapshot has is not expired, but lost. */
+static void write__fails_when_the_table_has_lost_a_file(void **state) {
+  write_maker m;
+  tn_write *own;
+  tn_commit_message *messages;
+  tarn_error err = {0};
+  int32_t n;
+  (void)state;
+  begin(&m, 1, "bucket=1;num-sorted-run.compaction-trigger=3");
+  own = open_as(&m, "u");
+  for (int64_t id = 0; id < 2; id++) {
+    write_as(&m, own, "1|a;2|b");
+    tn_committable c = prepare(&m, own, id);
+    assert_false(commit_it(&m, "u", &c));
+    assert_int_equal(c.messages->new_files.n, 1);
+    tn_data_file_delete(m.table, c.messages->partition, 0, &c.messages->new_files.items[0]);
+  }
+  write_as(&m, own, "1|c;2|d");
+  assert_int_equal(tn_write_prepare(own, 2, &m.tm.arena, &messages, &n, &err), TARN_E_NOT_FOUND);
+  assert_non_null(strstr(err.message, "compaction beside its writer"));
+  tn_write_free(own);
+  m.write = NULL;
+  wm_end(&m);
+}
+
+/* Level 0 is not seen in such tables: what a conflict has dropped is made again by the next
+ * prepare, without any rows. */
+static void refresh__makes_dropped_compactions_again(void **state) {
+  static const struct {
+    const char *options, *rows;
+  } cases[] = {{"bucket=1;deletion-vectors.enabled=true", "1|m;2|o;3|m"},
+               {"bucket=1;merge-engine=first-row", "1|a;2|o;3|m"},
+               {"bucket=1;changelog-producer=lookup", "1|m;2|o;3|m"},
+               {"bucket=1;changelog-producer=full-compaction", "1|m;2|o;3|m"}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases) * 2; i++) {
+    bool is_batch = i % 2 == 1;
+    int64_t identifier = is_batch ? INT64_MAX : 1;
+    write_maker m;
+    tn_write *own, *other;
+    tn_committable first, second;
+    begin(&m, 1, cases[i / 2].options);
+    own = open_as(&m, "u");
+    write_as(&m, own, "1|a");
+    first = prepare(&m, own, 0);
+    assert_false(commit_it(&m, "u", &first));
+    write_as(&m, own, "1|m;3|m");
+    other = open_as(&m, "o");
+    write_as(&m, other, "2|o");
+    first = prepare(&m, other, 0);
+    second = prepare(&m, own, identifier);
+    assert_false(commit_it(&m, "o", &first));
+    assert_true(commit_it(&m, "u", &second));
+    OK(tn_write_refresh(own, err));
+    second = prepare(&m, own, identifier);
+    assert_int_equal(second.n_messages, 1);
+    assert_int_equal(second.messages->new_files.n, 0);
+    assert_false(commit_it(&m, "u", &second));
+    assert_string_equal(wm_rows(&m), cases[i / 2].rows);
+    OK(tn_write_refresh(own, err)); /* nothing is left to do then */
+    second = prepare(&m, own, identifier);
+    assert_int_equal(second.n_messages, 0);
+    tn_write_free(own);
+    tn_write_free(other);
+    m.write = NULL;
+    wm_end(&m);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(write__goes_on_when_its_files_were_compacted_and_expired),
+      cmocka_unit_test(write__waits_for_its_commits_before_it_restores),
+      cmocka_unit_test(write__fails_when_the_table_has_lost_a_file),
+      cmocka_unit_test(refresh__makes_dropped_compactions_again),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
