@@ -16,7 +16,9 @@
 #include "column/binary_row.h"
 #include "lookup/row_code.h"
 
-#define AHEAD 8         /* keys whose places in indexes are fetched ahead */
+#define AHEAD 12 /* keys whose places in indexes are fetched ahead */
+#define SLOT_AHEAD 8
+#define ROW_AHEAD 4
 #define FEW_FILES 32    /* of a section that are taken hold of at once */
 #define MERGE_KEYS 4096 /* that are merged at once */
 
@@ -222,13 +224,45 @@ static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_
   return TARN_OK;
 }
 
-/* Have the places of a key in the indexes of files at hand fetched. */
-static void prefetch(const call *c, const tn_view_section *s, int64_t key) {
-  for (int32_t f = 0; f < s->n_files && s->n_files <= FEW_FILES; f++) {
+/* What a key will touch in files at hand is fetched in three steps, each when the one before it has
+ * had the time of some keys. */
+typedef enum fetch { FETCH_TAG, FETCH_TAG_AND_SLOT, FETCH_SLOT, FETCH_ROW } fetch;
+
+static void prefetch(const call *c, const tn_view_section *s, int64_t key, fetch what) {
+  uint64_t hash = c->places[key].hash;
+  for (int32_t f = 0; f < s->n_files; f++) {
     const tn_lookup_file *held = c->w->held[s->files[f].number];
-    if (held != NULL) {
-      tn_lookup_file_prefetch(held, c->places[key].hash);
+    if (held == NULL) {
+      continue;
     }
+    if (what <= FETCH_TAG_AND_SLOT) {
+      tn_lookup_file_prefetch(held, hash, what == FETCH_TAG_AND_SLOT);
+    } else if (what == FETCH_SLOT) {
+      tn_lookup_file_prefetch_slot(held, hash);
+    } else {
+      tn_lookup_file_prefetch_row(held, hash);
+    }
+  }
+}
+
+/* Before key i of n is looked up. */
+static void prefetch_ahead(const call *c, const tn_view_section *s, const reference *const *refs,
+                           int64_t i, int64_t n) {
+  if (s->n_files > FEW_FILES) {
+    return;
+  }
+  if (n == 1) {
+    prefetch(c, s, refs[0]->key, FETCH_TAG_AND_SLOT);
+    return;
+  }
+  for (int64_t k = i == 0 ? 0 : i + AHEAD; k < n && k <= i + AHEAD; k++) {
+    prefetch(c, s, refs[k]->key, FETCH_TAG);
+  }
+  if (i + SLOT_AHEAD < n) {
+    prefetch(c, s, refs[i + SLOT_AHEAD]->key, FETCH_SLOT);
+  }
+  if (i + ROW_AHEAD < n) {
+    prefetch(c, s, refs[i + ROW_AHEAD]->key, FETCH_ROW);
   }
 }
 
@@ -588,14 +622,9 @@ static tarn_status answer_section(call *c, const reference *const *refs, int64_t
   const tn_view_section *s = refs[0]->section;
   bool merges = is_merged(c, s);
   TN_TRY(hold_section(c, s, err));
-  for (int64_t i = 0; i < n && i < AHEAD; i++) {
-    prefetch(c, s, refs[i]->key);
-  }
   for (int64_t i = 0; i < n; i++) {
     int64_t key = refs[i]->key;
-    if (n - i > AHEAD) {
-      prefetch(c, s, refs[i + AHEAD]->key);
-    }
+    prefetch_ahead(c, s, refs, i, n);
     if (merges && i > 0 && tn_slice_equal(key_of(c, key), key_of(c, refs[i - 1]->key))) {
       continue; /* answered below */
     }

@@ -433,24 +433,28 @@ static void *hold(tn_lookup_file *file, size_t n, int n_quarters) {
   return data;
 }
 
-static tarn_status hold_rows(tn_lookup_file *file, tarn_error *err) {
-  file->rows = hold(file, (size_t)file->index_at, 2);
-  return file->rows != NULL
-             ? tn_file_read(file->data.file, 0, file->rows, (size_t)file->index_at, err)
-             : TARN_OK;
-}
-
-/* Hold the index in memory, if there is some for it: keys that are not there are mostly told by the
- * tags, which are so few bytes that they stay near. */
-static tarn_status hold_index(tn_lookup_file *file, tarn_error *err) {
-  size_t n = (size_t)(file->data.size_bytes - file->index_at), n_slots = n / SLOT_BYTES;
-  file->index = hold(file, n + n_slots, 3);
-  if (file->index == NULL) {
-    return TARN_OK;
+/* Hold rows and index in memory, or the index alone, as far as there is some: keys that are not
+ * there are mostly told by the tags, which are so few bytes that they stay near. */
+static tarn_status hold_parts(tn_lookup_file *file, tarn_error *err) {
+  size_t n_rows = (size_t)file->index_at, n_index = (size_t)file->data.size_bytes - n_rows;
+  size_t n_slots = n_index / SLOT_BYTES;
+  uint8_t *data = hold(file, n_rows + n_index + n_slots, 2);
+  if (data != NULL) {
+    file->rows = data;
+    file->held_bytes = n_rows + n_index + n_slots;
+  } else {
+    n_rows = 0;
+    data = hold(file, n_index + n_slots, 3);
+    if (data == NULL) {
+      return TARN_OK;
+    }
+    file->held_bytes = n_index + n_slots;
   }
-  file->index_bytes = n + n_slots;
-  file->tags = (uint8_t *)(file->index + n_slots);
-  TN_TRY(tn_file_read(file->data.file, file->index_at, file->index, n, err));
+  file->held = data;
+  file->index = (uint64_t *)(void *)(data + n_rows); /* a whole number of blocks */
+  file->tags = data + n_rows + n_index;
+  TN_TRY(
+      tn_file_read(file->data.file, file->index_at - (int64_t)n_rows, data, n_rows + n_index, err));
   for (size_t i = 0; i < n_slots; i++) {
     file->tags[i] = file->index[i] != 0 ? tag_of(file->index[i]) : 0;
   }
@@ -476,10 +480,7 @@ tarn_status tn_lookup_file_make(const tn_lookup_source *source, tn_lookup_file *
   TN_TRY_TO(done, tn_storage_local(env, &m.storage, err));
   TN_TRY_TO(done, reserve_pairs(&m, err));
   TN_TRY_TO(done, fill(&m, file, err));
-  TN_TRY_TO(done, hold_index(file, err));
-  if (file->index != NULL) {
-    TN_TRY_TO(done, hold_rows(file, err));
-  }
+  TN_TRY_TO(done, hold_parts(file, err));
   *out = file;
   file = NULL;
 done:
@@ -500,13 +501,9 @@ tn_lookup_file *tn_lookup_file_retain(tn_lookup_file *file) {
 
 void tn_lookup_file_release(tn_lookup_file *file) {
   if (file != NULL && atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) == 1) {
-    if (file->index != NULL) {
-      tn_free(&file->env->mem, file->index);
-      tn_block_cache_unpin(file->cache, file->index_bytes);
-    }
-    if (file->rows != NULL) {
-      tn_free(&file->env->mem, file->rows);
-      tn_block_cache_unpin(file->cache, (size_t)file->index_at);
+    if (file->held != NULL) {
+      tn_free(&file->env->mem, file->held);
+      tn_block_cache_unpin(file->cache, file->held_bytes);
     }
     tn_file_release(file->data.file);
     tn_free(&file->env->mem, file);
@@ -535,6 +532,7 @@ static tarn_status held_row(const tn_lookup_file *file, int64_t offset, tn_looku
                             tarn_error *err) {
   const uint8_t *head = file->rows + offset;
   int64_t left = file->index_at - offset;
+  __builtin_prefetch(head + 64); /* rows mostly end there */
   size_t n_all = left >= HEAD_BYTES ? tn_load_le32(head) + (size_t)HEAD_BYTES : 0;
   size_t n_key = left >= HEAD_BYTES ? tn_load_le32(head + 4) : 0;
   if (left < HEAD_BYTES || (int64_t)n_all > left || n_key > n_all - HEAD_BYTES) {
@@ -607,6 +605,36 @@ static tarn_status check_slot(const tn_lookup_file *file, uint64_t slot, tn_slic
     *is_found = true;
   }
   return TARN_OK;
+}
+
+/* The first slot from home on that has the tag of the hash; index slots past the last are free. */
+static uint64_t find_tag(const tn_lookup_file *file, uint64_t hash) {
+  uint64_t at = home_of(hash, file->n_slots);
+  uint8_t tag = tag_of(hash);
+  while (file->tags[at] != tag && file->tags[at] != 0) {
+    at++;
+  }
+  return at;
+}
+
+void tn_lookup_file_prefetch_slot(const tn_lookup_file *file, uint64_t hash) {
+  if (file->tags != NULL) {
+    uint64_t at = find_tag(file, hash);
+    if (file->tags[at] != 0) {
+      __builtin_prefetch(&file->index[at]);
+    }
+  }
+}
+
+void tn_lookup_file_prefetch_row(const tn_lookup_file *file, uint64_t hash) {
+  if (file->rows != NULL) {
+    uint64_t at = find_tag(file, hash);
+    if (file->tags[at] != 0) {
+      const uint8_t *row = file->rows + (file->index[at] >> TAG_BITS);
+      __builtin_prefetch(row);
+      __builtin_prefetch(row + 64);
+    }
+  }
 }
 
 tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice key, uint64_t hash,

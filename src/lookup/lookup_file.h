@@ -44,10 +44,11 @@ typedef struct tn_lookup_file {
   int64_t n_rows;
   size_t guess_bytes; /* that a row takes, for the first read of it */
   tn_block_cache *cache;
-  uint64_t *index;    /* the slots, where the cache had memory for them; NULL: they are read */
-  uint8_t *tags;      /* with it: of each slot a byte of the hash that is not 0; 0: it is free */
-  size_t index_bytes; /* of both */
-  uint8_t *rows;      /* all that is before the index, likewise; NULL: rows are read */
+  uint64_t *index; /* the slots, where the cache had memory for them; NULL: they are read */
+  uint8_t *tags;   /* with it: of each slot a byte of the hash that is not 0; 0: it is free */
+  uint8_t *rows;   /* all that is before the index, likewise; NULL: rows are read */
+  uint8_t *held;   /* where these lie; NULL: nothing is held */
+  size_t held_bytes;
 } tn_lookup_file;
 
 typedef struct tn_lookup_source {
@@ -87,12 +88,21 @@ TN_CHECKED tarn_status tn_lookup_file_find(const tn_lookup_file *file, tn_slice 
                                            tn_buf *rows, tn_lookup_row *out, bool *is_found,
                                            tarn_error *err);
 
-/* Have the place of a hash in the index fetched while something else is done. */
-static inline void tn_lookup_file_prefetch(const tn_lookup_file *file, uint64_t hash) {
+/* Have what a look for a hash will touch first fetched while something else is done: the tag, and
+ * with it the slot (where one key is waited for). */
+static inline void tn_lookup_file_prefetch(const tn_lookup_file *file, uint64_t hash,
+                                           bool with_slot) {
   if (file->tags != NULL) {
-    __builtin_prefetch(file->tags + (uint64_t)(((tn_u128)hash * file->n_slots) >> 64));
+    uint64_t at = (uint64_t)(((tn_u128)hash * file->n_slots) >> 64);
+    __builtin_prefetch(file->tags + at);
+    if (with_slot) {
+      __builtin_prefetch(file->index + at);
+    }
   }
 }
+/* When the tag is at hand: the slot; when that is: the row. */
+void tn_lookup_file_prefetch_slot(const tn_lookup_file *file, uint64_t hash);
+void tn_lookup_file_prefetch_row(const tn_lookup_file *file, uint64_t hash);
 
 uint64_t tn_lookup_hash(tn_slice key);
 
