@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "sink/sink_parts.h"
+#include "stream/identity.h"
 
 /* Java's words, by which jobs that restart are recognised. */
 #define RESTART                                                                           \
@@ -52,7 +53,7 @@ tarn_status tn_table_sink_create(tn_table *table, const tn_table_sink_options *o
   }
   TN_TRY_TO(done, tn_options_bool(&table->options, "commit.force-create-snapshot",
                                   &sink->forces_snapshots, err));
-  TN_TRY_TO(done, tn_table_sink_name(table, &sink->name, err));
+  TN_TRY_TO(done, tn_table_identity(table, &sink->name, err));
   *out = sink;
   sink = NULL;
 done:

@@ -30,7 +30,7 @@ typedef struct tn_table_sink_clock {
 struct tn_table_sink {
   tarn_env *env;
   tn_table *table; /* retained */
-  tn_buf name;     /* of the table in states, with a NUL */
+  tn_buf name;     /* the identity of the table, with a NUL */
   tn_table_sink_options options;
   char *user;
   bool forces_snapshots; /* the table's commit.force-create-snapshot */
@@ -58,8 +58,6 @@ typedef struct tn_table_sink_saved {
   tn_slice caller;
 } tn_table_sink_saved;
 
-/* What a state calls the table: a text with its NUL is appended. May read the first schema. */
-TN_CHECKED tarn_status tn_table_sink_name(tn_table *table, tn_buf *out, tarn_error *err);
 /* Append the state; the mutex is held. */
 TN_CHECKED tarn_status tn_table_sink_state_encode(const tn_table_sink *sink, tn_slice caller,
                                                   tn_buf *out, tarn_error *err);

@@ -5,28 +5,11 @@
 #include "codec/hash.h"
 #include "model/wire.h"
 #include "sink/sink_parts.h"
+#include "stream/identity.h"
 
 #define MAGIC "TARNSINK"
 #define MAGIC_BYTES 8
 #define VERSION 1
-
-/* Its name (paths may be written in many ways), and when its first schema was made: a table that
- * was dropped and made again is another one. */
-tarn_status tn_table_sink_name(tn_table *table, tn_buf *out, tarn_error *err) {
-  tn_schema *first = NULL;
-  int64_t made_ms = 0;
-  tarn_status st = tn_table_schema(table, 0, &first, err);
-  if (st == TARN_OK) {
-    made_ms = first->time_ms;
-    tn_schema_release(first);
-  } else if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-  } else {
-    return st;
-  }
-  TN_TRY(tn_buf_printf(out, err, "%s/%s@%" PRId64, table->full_name, table->branch, made_ms));
-  return tn_buf_append(out, "", 1, err);
-}
 
 static tarn_status put_groups(const tn_table_sink *sink, tn_buf *out, tarn_error *err) {
   TN_TRY(tn_wire_put_i32(out, sink->n_pending, err));
@@ -79,16 +62,6 @@ static tarn_status check_frame(tn_slice *bytes, tarn_error *err) {
   return TARN_OK;
 }
 
-static tarn_status check_table(const tn_table_sink *sink, const char *found, tarn_error *err) {
-  const char *wanted = (const char *)sink->name.data;
-  return strcmp(found, wanted) == 0
-             ? TARN_OK
-             : tn_fail(err, TARN_E_INVALID,
-                       "%s: the state is of another table: of %.300s, expected %.300s. If the "
-                       "table was made anew, start without state",
-                       sink->table->full_name, found, wanted);
-}
-
 static tarn_status take_committables(tn_wire_reader *r, tn_table_sink_saved *out, tarn_error *err) {
   int64_t last = INT64_MIN;
   TN_TRY(tn_wire_take_count(r, 8, &out->n_committables, "number of committables", err));
@@ -122,7 +95,7 @@ tarn_status tn_table_sink_state_decode(const tn_table_sink *sink, tn_slice bytes
   TN_TRY(check_frame(&bytes, err));
   r = tn_wire_reader_of(bytes, arena, "state of a sink");
   TN_TRY(tn_wire_take_text(&r, &name, "table", err));
-  TN_TRY(check_table(sink, name, err));
+  TN_TRY(tn_table_identity_check(sink->table, (const char *)sink->name.data, name, err));
   TN_TRY(tn_wire_take_text(&r, &out->user, "user", err));
   TN_TRY(tn_wire_take_i64(&r, &out->last_sealed, "last checkpoint", err));
   TN_TRY(take_committables(&r, out, err));

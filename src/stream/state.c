@@ -1,33 +1,15 @@
 /* state.c - the whole state of a stream as bytes. */
 #include "stream/state.h"
 
-#include <inttypes.h>
-
 #include "base/bytes.h"
 #include "codec/hash.h"
 #include "model/wire.h"
+#include "stream/identity.h"
 
 #define MAGIC "TARNSTRM"
 #define MAGIC_BYTES 8
 #define VERSION 1
 #define LIMIT ((size_t)1 << 30)
-
-/* The place of the table, and when its first schema was made. */
-static tarn_status name_table(tn_table *table, tn_buf *out, tarn_error *err) {
-  tn_schema *first = NULL;
-  int64_t made_ms = 0;
-  tarn_status st = tn_table_schema(table, 0, &first, err);
-  if (st == TARN_OK) {
-    made_ms = first->time_ms;
-    tn_schema_release(first);
-  } else if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-  } else {
-    return st;
-  }
-  TN_TRY(tn_buf_printf(out, err, "%s@%" PRId64, table->branch_path, made_ms));
-  return tn_buf_append(out, "", 1, err);
-}
 
 /* Append what `put` makes, with its length in front. */
 static void end_piece(tn_buf *out, size_t at) {
@@ -53,7 +35,7 @@ tarn_status tn_stream_state_save(tn_table *table, tn_enumerator *enumerator,
   tarn_status st = TARN_OK;
   tn_buf name;
   tn_buf_init(&name, &table->env->mem, LIMIT);
-  TN_TRY_TO(done, name_table(table, &name, err));
+  TN_TRY_TO(done, tn_table_identity(table, &name, err));
   TN_TRY_TO(done, tn_buf_append(out, MAGIC, MAGIC_BYTES, err));
   TN_TRY_TO(done, tn_wire_put_i32(out, VERSION, err));
   TN_TRY_TO(done, tn_wire_put_text(out, (const char *)name.data, err));
@@ -96,17 +78,12 @@ static tarn_status check_frame(tn_slice *bytes, tarn_error *err) {
 }
 
 static tarn_status check_table(tn_table *table, const char *found, tarn_error *err) {
-  tn_buf name;
+  tn_buf own;
   tarn_status st;
-  tn_buf_init(&name, &table->env->mem, LIMIT);
-  st = name_table(table, &name, err);
-  if (st == TARN_OK && strcmp(found, (const char *)name.data) != 0) {
-    st = tn_fail(err, TARN_E_INVALID,
-                 "%s: the state is of another table: of %.300s, expected %.300s. If the table was "
-                 "made anew, start without state",
-                 table->full_name, found, (const char *)name.data);
-  }
-  tn_buf_reset(&name);
+  tn_buf_init(&own, &table->env->mem, LIMIT);
+  st = tn_table_identity(table, &own, err);
+  st = st == TARN_OK ? tn_table_identity_check(table, (const char *)own.data, found, err) : st;
+  tn_buf_reset(&own);
   return st;
 }
 

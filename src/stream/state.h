@@ -3,8 +3,8 @@
  *   "TARNSTRM" | i32 version | UTF table | i64 rows given | i32 length, pending splits of the
  *   coordinator | i32 n | n * (i32 length, splits of a reader) | u32 CRC-32 of all that
  *
- * Numbers are big-endian, splits as in source_split.h. The table is named by its place, branch and
- * the time its first schema was made: one that was dropped and made again is another one.
+ * Numbers are big-endian, splits as in source_split.h. The table is told by its
+ * identity (identity.h).
  */
 #ifndef TN_STREAM_STATE_H
 #define TN_STREAM_STATE_H
