@@ -33,7 +33,9 @@ typedef struct write_job {
   bool is_overwrite, is_dry_run;
   bool follows; /* through a sink */
   cli_follow follow;
-  bool has_id; /* of --commit-id: what is committed already is not committed again */
+  bool has_id;      /* of --commit-id: what is committed already is not committed again */
+  bool was_dropped; /* the compactions of the last commit, whose identifier is last_id */
+  int64_t last_id;
   int64_t next_id, every, interval_ms, first_row_id, watermark;
   bool has_watermark;
   int64_t since_commit; /* rows */
@@ -254,6 +256,34 @@ static tarn_status commit_followed(write_job *job, tarn_error *err) {
   return st == TARN_OK ? cli_follow_metrics(&job->follow, job->writer, err) : st;
 }
 
+/* Tries of compactions that others were faster with; each time somebody has made progress. */
+#define MAX_COMPACTIONS 64
+
+/* Compactions that the last commit has dropped are made again: rows of some tables are not seen
+ * before. Nothing is left to do when others have compacted them. */
+static tarn_status compact_again(write_job *job, tarn_error *err) {
+  tarn_status st = TARN_OK;
+  for (int i = 0; job->was_dropped && i < MAX_COMPACTIONS && st == TARN_OK; i++) {
+    tarn_commit_result result = {sizeof(result), 0, 0, 0, 0};
+    tarn_messages *messages = NULL;
+    st = tarn_writer_prepare(job->writer, job->last_id, &messages, err);
+    if (st == TARN_OK && tarn_messages_count(messages) > 0) {
+      int64_t latest = cli_latest_snapshot(job->table);
+      st = tarn_committer_commit(job->committer, job->last_id, messages, NULL, &result, err);
+      if (st != TARN_OK) {
+        cli_clean_up(job->session, job->table, st, latest, job->committer, messages);
+      }
+    }
+    tarn_messages_free(messages);
+    job->was_dropped = result.compaction_dropped != 0;
+    job->last_snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : job->last_snapshot;
+    if (st == TARN_OK && job->was_dropped) {
+      st = tarn_writer_refresh(job->writer, err);
+    }
+  }
+  return st;
+}
+
 /* Commit what was written since the last commit. */
 static tarn_status commit(write_job *job, tarn_error *err) {
   tarn_commit_result result = {sizeof(result), 0, 0, 0};
@@ -271,6 +301,8 @@ static tarn_status commit(write_job *job, tarn_error *err) {
       is_lost = true;
     }
     is_lost = is_lost || result.compaction_dropped;
+    job->was_dropped = result.compaction_dropped && !job->is_overwrite;
+    job->last_id = job->next_id;
   }
   if (st == TARN_OK) {
     bool is_made = result.last_snapshot_id > 0;
@@ -383,9 +415,10 @@ static tarn_status write_rows(write_job *job, tarn_error *err) {
   } while (st == TARN_OK && !batch.is_end);
   /* The commit at the end, unless the last rows were committed just now; of no rows at all it is
    * for the table to tell whether that is a snapshot. */
-  return st == TARN_OK && (job->since_commit > 0 || job->n_commits + job->n_skipped == 0)
-             ? commit(job, err)
-             : st;
+  if (st == TARN_OK && (job->since_commit > 0 || job->n_commits + job->n_skipped == 0)) {
+    st = commit(job, err);
+  }
+  return st == TARN_OK ? compact_again(job, err) : st;
 }
 
 /* ------------------------------------------------------------------ the end */

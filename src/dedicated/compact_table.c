@@ -9,6 +9,8 @@
 
 #define PICKS_LIMIT ((size_t)1 << 30)
 #define NAME_LIMIT ((size_t)1 << 20)
+/* How often a job whose files expire begins anew. */
+#define MAX_RUNS 32
 
 /* ------------------------------------------------------------------ for the ways */
 
@@ -243,34 +245,58 @@ static tarn_status run_postponed(tn_compact_run_state *run, tn_live_table *live,
   return tn_run_buckets(run, live, err);
 }
 
+static tarn_status run_buckets_of(tn_compact_run_state *run, tn_live_table *live, tarn_error *err) {
+  if (run->q->n_order_columns > 0) {
+    return tn_run_sorted(run, live, err);
+  }
+  switch (run->table->facts.bucket_mode) {
+    case TN_BUCKETS_UNAWARE:
+      return tn_run_bucketless(run, live, err);
+    case TN_BUCKETS_POSTPONE:
+      return run_postponed(run, live, err);
+    default:
+      return tn_run_buckets(run, live, err);
+  }
+}
+
+/* Files of the state that was read are gone. Have others compacted them away, so that they expired?
+ * Then the job goes on with what there is now. A file that the latest snapshot has is lost. */
+static bool was_overtaken(const tn_compact_run_state *run, int64_t snapshot_id,
+                          const tarn_error *err) {
+  int64_t latest = latest_id(run->table);
+  if (latest < 0 || latest == snapshot_id) {
+    return false;
+  }
+  tn_log(run->env, TARN_LOG_INFO,
+         "event=compaction_lost table=%s snapshot=%lld latest=%lld reason=\"%.200s\"",
+         run->table->full_name, (long long)snapshot_id, (long long)latest, err->message);
+  return true;
+}
+
 static tarn_status run_table(tn_compact_run_state *run, tarn_error *err) {
-  tn_live_table live = {0};
-  tarn_status st;
   bool is_committed;
+  tarn_status st = TARN_OK;
+  tarn_error why;
+  tn_error_reset(&why);
   TN_TRY(is_done(run, &is_committed, err));
-  if (is_committed) {
-    return TARN_OK;
-  }
-  st = tn_live_table_read(run->table, run->q->predicate, run->q->cancel, &live, err);
-  if (st == TARN_OK && live.n_buckets > 0) {
-    run->result->n_buckets = live.n_buckets;
-    if (run->q->n_order_columns > 0) {
-      st = tn_run_sorted(run, &live, err);
-      tn_live_table_reset(&live);
-      return st;
+  for (int i = 0; !is_committed && i < MAX_RUNS; i++) {
+    tn_live_table live = {0};
+    int64_t snapshot_id;
+    st = tn_live_table_read(run->table, run->q->predicate, run->q->cancel, &live, &why);
+    snapshot_id = live.snapshot.id;
+    if (st == TARN_OK && live.n_buckets > 0) {
+      run->result->n_buckets = live.n_buckets;
+      run->progress.n_units = run->progress.n_done;
+      st = run_buckets_of(run, &live, &why);
     }
-    switch (run->table->facts.bucket_mode) {
-      case TN_BUCKETS_UNAWARE:
-        st = tn_run_bucketless(run, &live, err);
-        break;
-      case TN_BUCKETS_POSTPONE:
-        st = run_postponed(run, &live, err);
-        break;
-      default:
-        st = tn_run_buckets(run, &live, err);
+    tn_live_table_reset(&live);
+    if (st != TARN_E_NOT_FOUND || !was_overtaken(run, snapshot_id, &why)) {
+      break;
     }
   }
-  tn_live_table_reset(&live);
+  if (st != TARN_OK && err != NULL) {
+    *err = why;
+  }
   return st;
 }
 

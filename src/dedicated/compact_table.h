@@ -9,6 +9,8 @@
  *        the files that it replaces, and on nothing else.
  *   CT2  A commit that conflicts (somebody else compacted, or took rows out) is CONFLICT; the files
  *        made for it are removed. What earlier commits of the job did stays.
+ *        Files that others have compacted away, and that expired, are no failure: the job goes on
+ *        from the latest snapshot.
  *   CT3  A dry run writes nothing, and reads no data file.
  *   CT4  Memory: records of the live files, and the environment's budget shared by the tasks that
  *        run at once.

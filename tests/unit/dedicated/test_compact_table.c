@@ -1,5 +1,6 @@
 /* test_compact_table.c - whole tables compacted: what becomes of their files, rows and snapshots.
  */
+#include "datafile/data_writer.h"
 #include "dedicated/compact_table.h"
 #include "edit/edit.h"
 #include "plan/entries.h"
@@ -247,6 +248,72 @@ static void compaction_meanwhile__is_a_conflict_that_leaves_no_file(void **state
     assert_int_equal(wm_count_files(&m), 3); /* two old ones, and what the other one made */
     assert_int_equal(latest(&m).id, 3);
     assert_string_equal(wm_rows(&m), "1|a;2|b;3|x");
+    wm_end(&m);
+  }
+}
+
+/* Others compact the table once the job has done one part of it, and what was before expires. */
+static void overtake(void *ctx, const tn_compact_progress *progress) {
+  meddler *d = ctx;
+  write_maker *m = d->m;
+  tn_scan scan = {.table = m->table, .limit = -1, .keeps_stats = true};
+  tn_plan *plan;
+  (void)progress;
+  if (d->is_done) {
+    return;
+  }
+  d->is_done = true;
+  OK(tn_plan_create(&scan, &plan, err));
+  if (d->rows == NULL) {
+    assert_true(compact(m, true).n_files_in > 0);
+  }
+  for (int32_t i = 0; i < plan->n_splits; i++) {
+    const tn_split *s = &plan->splits[i];
+    for (int32_t k = 0; k < s->n_files; k++) {
+      tn_data_file_delete(m->table, s->partition, s->bucket, &s->files[k]);
+    }
+  }
+  tn_plan_release(plan);
+}
+
+/* What is gone because others have compacted it needs no compaction; what only is gone is lost. */
+static void files_expired_meanwhile__let_it_begin_anew(void **state) {
+  static const struct {
+    const char *fields, *key, *options, *live;
+    int n_files;
+  } cases[] = {
+      {PK, "k,v", "bucket=1;write-only=true", "L5[1] L5[1] L5[1]", 3},
+      {PK, "k,v", "bucket=1;write-only=true;changelog-producer=lookup", "L5[1] L5[1] L5[1]", 6},
+      {APPEND, "", "bucket=-1;compaction.min.file-num=2", "L0[2] L0[2] L0[2]", 3}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases) * 2; i++) {
+    bool is_lost = i % 2 == 1;
+    tn_table_compact_request q;
+    tn_table_compact_result r;
+    write_maker m;
+    meddler d = {&m, is_lost ? "lost" : NULL, false};
+    tarn_error error = {0};
+    tarn_status st;
+    wm_begin(&m, cases[i / 2].fields, "v", cases[i / 2].key, cases[i / 2].options);
+    commit_rows(&m, "1|a;2|b;3|c");
+    commit_rows(&m, "1|a;2|b;3|c");
+    q = request_of(&m, true);
+    q.progress = overtake;
+    q.progress_ctx = &d;
+    q.n_threads = 1;
+    st = tn_table_compact(&q, &r, NULL, &error);
+    if (st != TARN_OK && !is_lost) {
+      fail_msg("%s: %s", cases[i / 2].options, error.message);
+    }
+    assert_true(d.is_done);
+    if (is_lost) {
+      assert_int_equal(st, TARN_E_NOT_FOUND);
+    } else {
+      assert_int_equal(st, TARN_OK);
+      assert_int_equal(r.n_commits, 0);
+      assert_int_equal(wm_count_files(&m), cases[i / 2].n_files);
+      assert_string_equal(live_files(&m), cases[i / 2].live);
+    }
     wm_end(&m);
   }
 }
@@ -635,6 +702,7 @@ int main(void) {
       cmocka_unit_test(many_buckets__are_compacted_side_by_side),
       cmocka_unit_test(append_meanwhile__stays),
       cmocka_unit_test(compaction_meanwhile__is_a_conflict_that_leaves_no_file),
+      cmocka_unit_test(files_expired_meanwhile__let_it_begin_anew),
       cmocka_unit_test(same_identifier__is_done_once),
       cmocka_unit_test(cancelled__leaves_the_table_as_it_was),
       cmocka_unit_test(predicate__chooses_partitions),
