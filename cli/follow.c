@@ -1,6 +1,7 @@
 /* follow.c - rows into a table, each once, over any number of runs. */
 #include "follow.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,26 @@ static tarn_status restore(cli_follow *f, cli_follow_file *file, tarn_error *err
   return st;
 }
 
+static tarn_status keep_state(cli_follow *f, tarn_error *err) {
+  cli_text head = {0};
+  tarn_string state = {0};
+  tarn_status st;
+  cli_follow_head_put(&head, f->taken, &f->checkpoint);
+  if (head.is_broken) {
+    cli_text_reset(&head);
+    return cli_no_memory(err);
+  }
+  st = tarn_sink_save(f->sink, head.data, head.len, &state, err);
+  if (st == TARN_OK) {
+    cli_text_add(&head, state.data, state.length);
+    st = head.is_broken ? cli_no_memory(err)
+                        : cli_follow_state_write(f->state_path, head.data, head.len, true, err);
+  }
+  tarn_string_free(&state);
+  cli_text_reset(&head);
+  return st;
+}
+
 /* Does the input begin anew in each run, as a file does? */
 static bool input_replays(const cli_session *s) {
   const char *path = s->args->n_arguments > 1 ? s->args->arguments[1] : NULL;
@@ -55,11 +76,10 @@ static bool input_replays(const cli_session *s) {
   return code == 0 && S_ISREG(facts.st_mode);
 }
 
-tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, tarn_error *err) {
+static tarn_status open_sink(cli_session *s, tarn_table *table, cli_follow *f, tarn_error *err) {
   tarn_sink_options o = TARN_SINK_OPTIONS_INIT;
   cli_follow_file file = {0};
   tarn_status st;
-  memset(f, 0, sizeof(*f));
   f->session = s;
   f->state_path = s->args->values[OPT_STATE];
   f->metrics_path = s->args->values[OPT_METRICS];
@@ -78,11 +98,21 @@ tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, ta
   return st;
 }
 
-tarn_status cli_follow_reopen(cli_follow *f, tarn_table *table, tarn_error *err) {
-  const cli_follow before = *f; /* its counters */
+tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, tarn_error *err) {
+  const char *path = s->args->values[OPT_STATE];
   tarn_status st;
+  memset(f, 0, sizeof(*f));
+  st = path != NULL ? cli_follow_lock_take(path, &f->lock, err) : TARN_OK;
+  return st == TARN_OK ? open_sink(s, table, f, err) : st;
+}
+
+tarn_status cli_follow_reopen(cli_follow *f, tarn_table *table, tarn_error *err) {
+  const cli_follow before = *f; /* its counters, and the lock, which moves */
+  tarn_status st;
+  memset(&f->lock, 0, sizeof(f->lock));
   cli_follow_close(f);
-  st = cli_follow_open(before.session, table, f, err);
+  st = open_sink(before.session, table, f, err);
+  f->lock = before.lock;
   f->to_skip = before.to_skip;
   f->has_begun = before.has_begun;
   f->n_recovered = before.n_recovered;
@@ -94,6 +124,7 @@ tarn_status cli_follow_reopen(cli_follow *f, tarn_table *table, tarn_error *err)
 void cli_follow_close(cli_follow *f) {
   tarn_sink_free(f->sink);
   cli_checkpoint_reset(&f->checkpoint);
+  cli_follow_lock_release(&f->lock);
   memset(f, 0, sizeof(*f));
 }
 
@@ -112,22 +143,105 @@ static void begin(cli_follow *f) {
   }
 }
 
-/* The source begins at a row. */
-static tarn_status begin_feed(cli_follow *f, const cli_checkpoint *first, tarn_error *err) {
-  f->is_feed = true;
-  f->to_skip = f->taken - first->rows;
-  if (f->to_skip < 0) {
-    err->status = TARN_E_STATE;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "the source goes on at row %lld, but %lld are in the table: those between are "
-                   "missing. Start it with the sink's own file: table tail --checkpoints --state "
-                   "%.300s",
-                   (long long)first->rows, (long long)f->taken,
-                   f->state_path != NULL ? f->state_path : "FILE");
-    return TARN_E_STATE;
+static tarn_status fail_state(tarn_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static tarn_status fail_state(tarn_error *err, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(err->message, sizeof(err->message), format, args);
+  va_end(args);
+  err->status = TARN_E_STATE;
+  err->os_errno = 0;
+  return TARN_E_STATE;
+}
+
+static bool are_same(const char *a, const char *b) {
+  struct stat facts[2];
+  return stat(a, &facts[0]) == 0 && stat(b, &facts[1]) == 0 && facts[0].st_dev == facts[1].st_dev &&
+         facts[0].st_ino == facts[1].st_ino;
+}
+
+/* Does the source's file name this one? *is_mine false: it names none, and may be told. bytes: what
+ * is in it. */
+static tarn_status look_at_link(const cli_follow *f, const cli_checkpoint *first, cli_text *bytes,
+                                bool *is_mine, tarn_error *err) {
+  const char *source = first->source.data;
+  cli_follow_link link = {0};
+  bool found;
+  tarn_status st = cli_follow_state_read(source, bytes, &found, err);
+  *is_mine = st == TARN_OK && cli_follow_link_is(bytes);
+  if (*is_mine) {
+    st = cli_follow_link_parse(source, bytes, &link, err);
+    if (st == TARN_OK &&
+        (!are_same(link.sink.data, f->state_path) || strcmp(link.stream, first->stream) != 0)) {
+      st = fail_state(err,
+                      "%.300s: the place of its stream is kept in %.300s, and this is %.300s: give "
+                      "each pipeline two state files of its own",
+                      source, link.sink.data, f->state_path);
+    }
+  }
+  cli_follow_link_reset(&link);
+  return st;
+}
+
+/* From now on the source finds its place here (F4). This file is written first: a name leads to
+ * one, or to one that was lost. start: what is in the source's file. */
+static tarn_status claim(cli_follow *f, const char *source, const cli_text *start,
+                         tarn_error *err) {
+  cli_follow_link link = {0};
+  cli_text out = {0};
+  tarn_status st = keep_state(f, err);
+  st = st == TARN_OK ? cli_follow_whole_path(f->state_path, &link.sink, err) : st;
+  if (st == TARN_OK) {
+    memcpy(link.stream, f->checkpoint.stream, sizeof(link.stream));
+    link.start = *start; /* lent */
+    cli_follow_link_put(&out, source, &link);
+    memset(&link.start, 0, sizeof(link.start));
+    st = out.is_broken ? cli_no_memory(err)
+                       : cli_follow_state_write(source, out.data, out.len, true, err);
+  }
+  cli_follow_link_reset(&link);
+  cli_text_reset(&out);
+  return st;
+}
+
+/* Are these the rows that go on? */
+static tarn_status check_first(const cli_follow *f, const cli_checkpoint *first, tarn_error *err) {
+  const char *path = f->state_path != NULL ? f->state_path : "FILE";
+  if ((f->taken > 0 || f->checkpoint.state.len > 0) &&
+      strcmp(f->checkpoint.stream, first->stream) != 0) {
+    return fail_state(err,
+                      "%.300s: the rows in the table are of another stream than those that come. "
+                      "The source's state file was lost, or it has none: it goes on with table "
+                      "tail --checkpoints --state %.300s; or begin anew, with new state files",
+                      path, path);
+  }
+  if (f->taken < first->rows) {
+    return fail_state(
+        err,
+        "the source goes on at row %lld, but %lld are in the table: those between are "
+        "missing. Start it with the sink's own file: table tail --checkpoints --state "
+        "%.300s",
+        (long long)first->rows, (long long)f->taken, path);
   }
   return TARN_OK;
+}
+
+/* The source begins at a row. */
+static tarn_status begin_feed(cli_follow *f, const cli_checkpoint *first, tarn_error *err) {
+  cli_text start = {0};
+  bool has_source = first->source.len > 0 && f->state_path != NULL, is_mine = false;
+  tarn_status st = has_source ? look_at_link(f, first, &start, &is_mine, err) : TARN_OK;
+  st = st == TARN_OK ? check_first(f, first, err) : st;
+  if (st == TARN_OK) {
+    f->is_feed = true;
+    f->to_skip = f->taken - first->rows;
+    memcpy(f->checkpoint.stream, first->stream, sizeof(f->checkpoint.stream));
+    st = has_source && !is_mine ? claim(f, first->source.data, &start, err) : TARN_OK;
+  }
+  cli_text_reset(&start);
+  return st;
 }
 
 static tarn_status take_checkpoint(cli_follow *f, const cli_batch *batch, tarn_error *err) {
@@ -137,15 +251,14 @@ static tarn_status take_checkpoint(cli_follow *f, const cli_batch *batch, tarn_e
   if (st == TARN_OK && !f->has_begun) {
     st = begin_feed(f, &c, err);
   } else if (st == TARN_OK && c.rows != at) {
-    err->status = TARN_E_STATE;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "the source tells a checkpoint behind row %lld, but %lld have come: rows were "
-                   "lost or added on the way",
-                   (long long)c.rows, (long long)at);
-    st = TARN_E_STATE;
+    st = fail_state(err,
+                    "the source tells a checkpoint behind row %lld, but %lld have come: rows were "
+                    "lost or added on the way",
+                    (long long)c.rows, (long long)at);
   }
   if (st == TARN_OK && c.state.len > 0 && f->to_skip == 0) {
+    memcpy(c.stream, f->checkpoint.stream, sizeof(c.stream));
+    cli_text_reset(&c.source);
     cli_checkpoint_reset(&f->checkpoint);
     f->checkpoint = c;
     return TARN_OK;
@@ -164,6 +277,13 @@ tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old,
   }
   if (batch->n_records == 0) {
     return TARN_OK;
+  }
+  if (!f->has_begun && (f->checkpoint.stream[0] != '\0' || f->checkpoint.state.len > 0)) {
+    return fail_state(
+        err,
+        "%.300s: it keeps the place of a 'table tail', and rows come without the line "
+        "that tells which they are: of another input, or from the middle of a pipe",
+        f->state_path);
   }
   begin(f);
   *is_old = f->to_skip > 0;
@@ -191,26 +311,6 @@ bool cli_follow_can_commit(const cli_follow *f) {
 }
 
 /* ------------------------------------------------------------------ commits */
-
-static tarn_status keep_state(cli_follow *f, tarn_error *err) {
-  cli_text head = {0};
-  tarn_string state = {0};
-  tarn_status st;
-  cli_follow_head_put(&head, f->taken, &f->checkpoint);
-  if (head.is_broken) {
-    cli_text_reset(&head);
-    return cli_no_memory(err);
-  }
-  st = tarn_sink_save(f->sink, head.data, head.len, &state, err);
-  if (st == TARN_OK) {
-    cli_text_add(&head, state.data, state.length);
-    st = head.is_broken ? cli_no_memory(err)
-                        : cli_follow_state_write(f->state_path, head.data, head.len, true, err);
-  }
-  tarn_string_free(&state);
-  cli_text_reset(&head);
-  return st;
-}
 
 tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_result *out,
                               tarn_error *err) {

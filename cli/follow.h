@@ -8,11 +8,14 @@
  *       table are dropped when they come again.
  *   F3  Of a source that tells checkpoints nothing is committed before it has told one to go on
  *       from: without it the rows could come again in another order.
+ *   F4  A source that has a state file of its own is told there, before the first commit, that its
+ *       place is kept here (decisions/0011): so its rows cannot come from elsewhere.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 
 #include "follow_lines.h"
+#include "follow_lock.h"
 #include "input.h"
 #include "tarn/sink.h"
 
@@ -27,6 +30,7 @@ typedef struct cli_follow {
   bool is_feed;                          /* the source tells checkpoints */
   bool can_replay;                       /* the input begins anew in each run */
   cli_checkpoint checkpoint;             /* the last one of the source with a state */
+  cli_follow_lock lock;                  /* of the state file */
   int64_t n_recovered;                   /* commits made up for */
   int64_t n_dropped;                     /* rows that came again */
 } cli_follow;
@@ -39,7 +43,7 @@ void cli_follow_close(cli_follow *follow); /* accepts all zero */
 /* How many records at most the next batch may have. */
 int64_t cli_follow_max(const cli_follow *follow, int64_t max_rows);
 /* A batch came, or a line of the source's with it. is_old: its rows are to be dropped. Errors:
- * TARN_E_STATE (rows are missing before it). */
+ * TARN_E_STATE (rows are missing before it, or it is another stream). */
 tarn_status cli_follow_take(cli_follow *follow, const cli_batch *batch, bool *is_old,
                             tarn_error *err);
 /* For records that come one by one: is the next one to be dropped? Who has taken one in that is not

@@ -621,6 +621,9 @@ void cli_input_follow(cli_input *in, bool needs_checkpoints) {
   if (in->columns != NULL) {
     in->columns->refuses_snapshots = needs_checkpoints;
   }
+  if (in->follows && needs_checkpoints && in->has_source) {
+    cli_source_hold(&in->source);
+  }
 }
 
 tarn_status cli_input_next(cli_input *in, int64_t max_rows, int64_t wake_ms, cli_batch *out,

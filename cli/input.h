@@ -51,7 +51,7 @@ void cli_input_close(cli_input *input);
 
 /* Lines of checkpoints are told apart from rows, and a last line that has no end is none: whoever
  * wrote it was stopped. Of jsonl. needs_checkpoints: rows of a tail without checkpoints are
- * refused. */
+ * refused, and the source can tell that its reader takes them (cli_source_hold()). */
 void cli_input_follow(cli_input *input, bool needs_checkpoints);
 
 /* The next rows: at most max_rows records, or fewer when the time comes first (source.h) or there

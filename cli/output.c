@@ -26,8 +26,10 @@ static void note_error(cli_output *out, int number) {
 }
 
 bool cli_output_flush(cli_output *out) {
-  const char *at = out->pending.data;
-  size_t left = out->pending.len;
+  size_t n_early = out->n_early < out->pending.len ? out->n_early : out->pending.len;
+  const char *at = out->pending.data != NULL ? out->pending.data + n_early : NULL;
+  size_t left = out->pending.len - n_early;
+  out->n_early -= n_early;
   if (out->state == CLI_OUTPUT_FINE && out->pending.is_broken) {
     note_error(out, 0);
   }

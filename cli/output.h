@@ -19,6 +19,7 @@ typedef enum cli_output_state {
 
 typedef struct cli_output {
   cli_text pending;
+  size_t n_early; /* bytes in front of what is pending that have been written before their time */
   int fd;
   bool is_terminal;
   int os_errno;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,34 @@ tarn_status cli_source_open(const char *path, cli_source *out, tarn_error *err) 
     }
   }
   return TARN_OK;
+}
+
+/* A lock of a range of the pipe: both ends are one file, and locks are shown to who asks. It goes
+ * with the process. */
+void cli_source_hold(cli_source *source) {
+  struct stat facts;
+  struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+  if (fstat(source->fd, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+    (void)fcntl(source->fd, F_SETLK, &l);
+  }
+}
+
+int64_t cli_pipe_keeper(int fd) {
+  struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(fd, F_GETLK, &l) != 0 || l.l_type == F_UNLCK) {
+    return 0;
+  }
+  return l.l_pid > 0 ? (int64_t)l.l_pid : -1;
+}
+
+bool cli_pipe_is_closed(int fd) {
+  struct pollfd p = {fd, 0, 0};
+  return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+int cli_pipe_unread(int fd) {
+  int n = 0;
+  return ioctl(fd, FIONREAD, &n) == 0 ? n : 0;
 }
 
 void cli_source_close(cli_source *source) {

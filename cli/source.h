@@ -28,6 +28,17 @@ typedef struct cli_source {
 tarn_status cli_source_open(const char *path, cli_source *out, tarn_error *err);
 void cli_source_close(cli_source *source);
 
+/* Before anything is read: who writes into this pipe can see from now on that its reader keeps the
+ * place of the stream (cli_pipe_keeper()). Of something else than a pipe, nothing happens. */
+void cli_source_hold(cli_source *source);
+/* The process that reads the pipe and has told so; 0: nobody has; -1: somebody, who is not known by
+ * a number. */
+int64_t cli_pipe_keeper(int fd);
+/* Does nobody read the pipe (or socket) any more? A write would tell, but there may be none. */
+bool cli_pipe_is_closed(int fd);
+/* Bytes in the pipe that nobody has read yet. */
+int cli_pipe_unread(int fd);
+
 static inline const char *cli_source_text(const cli_source *source) {
   return source->data + source->begin;
 }

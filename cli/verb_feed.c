@@ -1,19 +1,12 @@
-/* verb_feed.c - table tail --checkpoints: the rows of a table for `table write --state`.
- *
- * Invariants
- *   D1  Rows leave in the order that the last state given implies, however often the program
- *       starts: one reader, and what is planned is in the state. So rows have numbers.
- *   D2  A state goes out in a line behind all rows that it counts (follow_lines.h); nothing is kept
- *       here. The sink keeps it with what it has committed, in the file that --state names.
- *   D3  A consumer moves to what the sink's file holds, never further.
+/* verb_feed.c - table tail --checkpoints: the rows of a table for `table write --state`, whose file
+ * --state names. Rules: follow_feed.h.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ending.h"
-#include "follow_lines.h"
+#include "follow_feed.h"
 #include "scan.h"
 #include "source.h"
 
@@ -30,11 +23,9 @@ typedef struct feed {
   tarn_stream_reader *reader;
   cli_rows *rows;
   const char *state_path;
-  bool until_idle, has_consumer, has_given;
-  bool is_read_only;              /* a consumer of -o: its place is only read */
-  int64_t id, n_rows;             /* of the last state; of the stream */
-  int64_t given_rows, given_next; /* what the last state held */
-  int64_t completed;              /* the last state that the sink was found to have */
+  cli_feed given;
+  bool until_idle;
+  int64_t n_rows; /* of the stream */
   int64_t flushed_ms, checked_ms;
   int64_t n_rests;
 } feed;
@@ -65,14 +56,16 @@ static tarn_status restore(feed *f, bool *is_restored, tarn_error *err) {
   tarn_status st = TARN_OK;
   *is_restored = false;
   if (f->state_path != NULL) {
-    st = cli_follow_file_read(f->state_path, &file, err);
+    cli_text_puts(&f->given.sink, f->state_path);
+    cli_text_char(&f->given.sink, '\0');
+    f->given.sink.len -= !f->given.sink.is_broken;
+    st = f->given.sink.is_broken ? cli_no_memory(err)
+                                 : cli_follow_file_read(f->state_path, &file, err);
   }
-  if (st == TARN_OK && file.checkpoint.state.len > 0) {
-    st = tarn_stream_restore(f->stream, file.checkpoint.state.data, file.checkpoint.state.len,
-                             &f->n_rows, err);
-    f->id = f->completed = file.checkpoint.id;
-    *is_restored = st == TARN_OK;
-    st = st == TARN_OK ? tarn_stream_check(f->stream, err) : st;
+  st = st == TARN_OK ? cli_feed_restore(&f->given, f->stream, &file, &f->n_rows, is_restored, err)
+                     : st;
+  if (st == TARN_OK && !*is_restored) {
+    cli_feed_name(&f->given);
   }
   cli_follow_file_reset(&file);
   return st;
@@ -87,9 +80,10 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   const char *from = s->args->values[OPT_FROM], *consumer = s->args->values[OPT_CONSUMER];
   tarn_status st = TARN_OK;
   f->state_path = s->args->values[OPT_STATE];
-  f->has_consumer = consumer != NULL;
+  f->given.has_consumer = consumer != NULL;
   for (size_t i = 0; i < s->args->n_table_options; i++) {
-    f->is_read_only = f->is_read_only || strcmp(s->args->table_options[i].key, "consumer-id") == 0;
+    f->given.is_read_only =
+        f->given.is_read_only || strcmp(s->args->table_options[i].key, "consumer-id") == 0;
   }
   f->until_idle = cli_args_has(s->args, OPT_UNTIL_IDLE) || cli_args_has(s->args, OPT_MAX_PLANS);
   if (cli_args_has(s->args, OPT_METRICS)) {
@@ -123,7 +117,7 @@ static int open_feed(feed *f) {
   if (code != CLI_EXIT_OK) {
     return code;
   }
-  o.allows_endless_consumer = !f->has_consumer;
+  o.allows_endless_consumer = !f->given.has_consumer;
   st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
   st = st == TARN_OK ? tarn_stream_create(f->scan.scan, &o, &f->stream, &err) : st;
   st = st == TARN_OK ? restore(f, &is_restored, &err) : st;
@@ -142,44 +136,13 @@ static tarn_status flush(feed *f, tarn_error *err) {
                                                : cli_output_status(&f->session->output, err);
 }
 
-/* What the sink has is done with. */
-static tarn_status complete(feed *f, tarn_error *err) {
-  cli_follow_file file = {0};
-  tarn_status st = TARN_OK;
-  if (!f->has_consumer) { /* no file moves, but scan.max-snapshot.count counts anew */
-    return f->is_read_only || f->id == 0 ? TARN_OK : tarn_stream_complete(f->stream, f->id, err);
-  }
-  if (f->state_path == NULL) {
-    return TARN_OK;
-  }
-  st = cli_follow_file_read(f->state_path, &file, err);
-  if (st == TARN_OK && file.checkpoint.id > f->completed && file.checkpoint.id <= f->id) {
-    f->completed = file.checkpoint.id;
-    st = tarn_stream_complete(f->stream, f->completed, err);
-  }
-  cli_follow_file_reset(&file);
-  return st;
-}
-
 /* Give out where the stream stands, behind all rows so far. */
 static tarn_status checkpoint(feed *f, tarn_error *err) {
-  cli_text *out = &f->session->output.pending;
-  int64_t next = tarn_stream_position(f->stream);
-  tarn_string state = {0};
-  tarn_status st = TARN_OK;
+  tarn_status st;
   f->checked_ms = cli_now_ms();
-  if (next != 0 && (!f->has_given || f->given_rows != f->n_rows || f->given_next != next)) {
-    st = tarn_stream_checkpoint(f->stream, ++f->id, f->n_rows, &state, err);
-    if (st == TARN_OK) {
-      cli_checkpoint_put(out, f->id, f->n_rows, state.data, state.length);
-      f->has_given = true;
-      f->given_rows = f->n_rows;
-      f->given_next = next;
-    }
-    tarn_string_free(&state);
-  }
+  st = cli_feed_give(&f->given, f->stream, f->n_rows, &f->session->output.pending, err);
   st = st == TARN_OK ? flush(f, err) : st;
-  return st == TARN_OK ? complete(f, err) : st;
+  return st == TARN_OK ? cli_feed_complete(&f->given, f->stream, err) : st;
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -190,17 +153,10 @@ static tarn_status give_batch(feed *f, struct ArrowArray *array, tarn_error *err
   f->n_rows += array->length;
   array->release(array);
   now = cli_now_ms();
-  if (st == TARN_OK && (!f->has_given || now - f->checked_ms >= CHECKPOINT_MS)) {
+  if (st == TARN_OK && (!f->given.has_given || now - f->checked_ms >= CHECKPOINT_MS)) {
     return checkpoint(f, err); /* before it the sink may commit nothing */
   }
   return st == TARN_OK && now - f->flushed_ms >= FLUSH_MS ? flush(f, err) : st;
-}
-
-/* A pipe that nobody reads any more tells so only when something is written, and that may be never.
- */
-static bool is_alone(const feed *f) {
-  struct pollfd p = {f->session->output.fd, 0, 0};
-  return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 static tarn_status rest(feed *f, bool *ends, tarn_error *err) {
@@ -210,7 +166,7 @@ static tarn_status rest(feed *f, bool *ends, tarn_error *err) {
   if (st == TARN_OK && (*ends || f->n_rests++ % CHECK_RESTS == 0)) {
     st = tarn_stream_check(f->stream, err);
   }
-  if (st == TARN_OK && !*ends && is_alone(f)) {
+  if (st == TARN_OK && !*ends && cli_pipe_is_closed(f->session->output.fd)) {
     f->session->output.state = CLI_OUTPUT_CLOSED;
     return cli_output_status(&f->session->output, err);
   }
@@ -222,7 +178,7 @@ static tarn_status rest(feed *f, bool *ends, tarn_error *err) {
 static tarn_status follow(feed *f, tarn_error *err) {
   bool ends = false;
   tarn_status st = TARN_OK;
-  cli_checkpoint_put(&f->session->output.pending, f->id, f->n_rows, NULL, 0);
+  cli_feed_begin(&f->given, f->n_rows, &f->session->output.pending);
   st = flush(f, err);
   while (st == TARN_OK && !ends && !cli_ending_came()) {
     tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
@@ -259,6 +215,7 @@ static int run_feed(cli_session *s) {
   tarn_stream_reader_free(f.reader);
   tarn_stream_free(f.stream);
   cli_scan_close(&f.scan);
+  cli_feed_reset(&f.given);
   return code;
 }
 

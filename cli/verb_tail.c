@@ -5,25 +5,44 @@
  *       that before the consumer's file: after any end nothing is lost. A kill in between prints
  *       some rows twice; the state tells how many rows came before it ("rows" of _resumed), so who
  *       counts what arrived can leave those out.
- *   T2  An interrupt ends at a checkpoint: the batch at hand is printed whole.
+ *   T2  An interrupt (SIGINT, SIGTERM) ends at a checkpoint: the batch at hand is printed whole.
  *   T3  An error in the middle is told after what was read has been printed and kept.
  *   T4  No checkpoint lies between a -U that waits for its +U and that +U (debezium, canal): an
  *       interrupt there leaves the checkpoint before, and what came since comes again.
+ *   T5  Where a sink that keeps its own state reads the pipe, it keeps the place of the stream, too
+ *       (follow_feed.h, decisions/0011). No row leaves before it is known who reads, and nothing is
+ *       kept here that a row has left behind.
  */
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "as_of.h"
 #include "complete.h"
+#include "follow_feed.h"
+#include "follow_lock.h"
 #include "follow_state.h"
 #include "scan.h"
+#include "source.h"
 
 #define FLUSH_MS 20        /* rows do not stay longer in the program */
 #define CHECKPOINT_MS 1000 /* between checkpoints while there is always more */
+#define LOOK_MS 500        /* longest wait: does anybody read the pipe? */
+#define ALIVE_MS 5000      /* the consumer's file and the counters, while nothing comes */
 #define NO_LIMIT "9223372036854775807"
+
+/* Who keeps the place of the stream? */
+typedef enum tail_keeper {
+  KEEPER_SELF,  /* this program, if anybody */
+  KEEPER_ASKED, /* not known yet: the reader of the pipe tells (T5) */
+  KEEPER_SINK   /* the reader of the pipe */
+} tail_keeper;
 
 typedef struct tail {
   cli_session *session;
@@ -34,7 +53,17 @@ typedef struct tail {
   cli_complete *complete;                /* NULL: rows are printed as they come */
   const char *state_path, *metrics_path; /* NULL: none */
   bool has_state;                        /* it goes on from one */
-  bool moves_consumer; /* --consumer; with -o consumer-id its place is only read */
+  tail_keeper keeper;
+  bool can_ask;   /* a sink could read this */
+  bool has_lost;  /* rows that were read and are not printed: no checkpoint may be behind them */
+  bool has_begun; /* it is known who reads, and the first line is out */
+  int64_t sink;   /* the process that keeps the place */
+  cli_feed feed;  /* for it */
+  cli_follow_lock lock;             /* of the state file */
+  struct ArrowSchema schema;        /* for KEEPER_SINK: with the snapshot, which rows do not tell */
+  struct ArrowSchema **kept_schema; /* its children without that */
+  struct ArrowArray **kept_array;   /* the same of a batch */
+  bool moves_consumer;              /* --consumer; with -o consumer-id its place is only read */
   bool until_idle;
   bool has_news;                /* the last wait ended with some */
   int64_t printed_before;       /* since the state began, by runs before */
@@ -42,7 +71,7 @@ typedef struct tail {
   int64_t checkpoint;           /* number of the last one */
   bool kept_rest;               /* that was when all was read */
   int64_t kept_rows, kept_next; /* what it holds */
-  int64_t flushed_ms, checked_ms, idle_since_ms;
+  int64_t flushed_ms, checked_ms, alive_ms, idle_since_ms;
   int64_t fetch_lag_ms, emit_lag_ms; /* -1: not known */
 } tail;
 
@@ -70,6 +99,7 @@ static void catch_interrupts(tarn_cancel *cancel) {
   action.sa_handler = on_interrupt;
   action.sa_flags = (int)SA_RESETHAND;
   (void)sigaction(SIGINT, &action, NULL);
+  (void)sigaction(SIGTERM, &action, NULL);
 }
 
 static int64_t now_ms(clockid_t clock) {
@@ -167,25 +197,101 @@ static bool follows_consumer(tail *t, int64_t *next) {
   return true;
 }
 
+static tarn_status refuse(tarn_error *err, tarn_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static tarn_status refuse(tarn_error *err, tarn_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(err->message, sizeof(err->message), format, args);
+  va_end(args);
+  err->status = status;
+  err->os_errno = 0;
+  return status;
+}
+
+/* The sink's file, which the state file names. */
+static tarn_status read_link(tail *t, const cli_follow_link *link, cli_follow_file *file,
+                             tarn_error *err) {
+  const char *sink = link->sink.data;
+  tarn_status st;
+  if (!t->can_ask) {
+    return refuse(err, TARN_E_INVALID,
+                  "%.300s: the place of this stream is kept in %.300s, by a 'table write': rows go "
+                  "to it alone, as jsonl through a pipe; for another reader begin with another "
+                  "state file",
+                  t->state_path, sink);
+  }
+  st = cli_follow_file_read(sink, file, err);
+  if (st == TARN_OK && !file->is_there) {
+    return refuse(err, TARN_E_STATE,
+                  "%.250s: the place of this stream is kept in %.250s, which is not there: put it "
+                  "back. Where it was moved to X, go on with table tail --checkpoints --state X | "
+                  "table write --state X; where it is lost, begin anew, with an empty table and "
+                  "without %.250s",
+                  t->state_path, sink, t->state_path);
+  }
+  if (st == TARN_OK && strcmp(file->checkpoint.stream, link->stream) != 0) {
+    return refuse(err, TARN_E_STATE,
+                  "%.300s: the place of this stream was kept in %.300s, which is of another stream "
+                  "now",
+                  t->state_path, sink);
+  }
+  return st;
+}
+
+/* Go on from what the sink has; where that is nothing yet, from where the stream began. */
+static tarn_status restore_given(tail *t, const cli_text *bytes, tarn_error *err) {
+  cli_follow_link link = {0};
+  cli_follow_file file = {0};
+  bool is_restored = false;
+  tarn_status st = cli_follow_link_parse(t->state_path, bytes, &link, err);
+  st = st == TARN_OK ? read_link(t, &link, &file, err) : st;
+  st = st == TARN_OK ? cli_feed_restore(&t->feed, t->stream, &file, &t->printed, &is_restored, err)
+                     : st;
+  if (st == TARN_OK) {
+    t->keeper = KEEPER_SINK;
+    t->has_state = is_restored;
+    memcpy(t->feed.name, link.stream, sizeof(t->feed.name));
+    t->feed.sink = link.sink; /* moves */
+    memset(&link.sink, 0, sizeof(link.sink));
+  }
+  if (st == TARN_OK && !is_restored && link.start.len > 0) {
+    st = tarn_stream_restore(t->stream, link.start.data, link.start.len, NULL, err);
+    t->has_state = st == TARN_OK;
+  }
+  cli_follow_file_reset(&file);
+  cli_follow_link_reset(&link);
+  return st;
+}
+
+static tarn_status restore_own(tail *t, const cli_text *bytes, tarn_error *err) {
+  size_t n = bytes->len;
+  tarn_status st = cli_complete_restore(t->complete, t->state_path, bytes->data, &n, err);
+  if (st != TARN_OK) {
+    return st;
+  }
+  st = cli_follow_file_is(bytes)
+           ? refuse(err, TARN_E_INVALID,
+                    "it is the state of a 'table write': a tail needs a file of its own, or "
+                    "--checkpoints")
+           : tarn_stream_restore(t->stream, bytes->data, n, &t->printed, err);
+  t->has_state = st == TARN_OK;
+  if (st != TARN_OK) {
+    char message[sizeof(err->message)];
+    (void)snprintf(message, sizeof(message), "%.700s: %.280s", t->state_path, err->message);
+    memcpy(err->message, message, sizeof(message));
+  }
+  return st;
+}
+
 static tarn_status restore(tail *t, tarn_error *err) {
   cli_text bytes = {0};
   bool found;
   tarn_status st = cli_follow_state_read(t->state_path, &bytes, &found, err);
-  size_t n = bytes.len;
   if (st == TARN_OK && found) {
-    st = cli_complete_restore(t->complete, t->state_path, bytes.data, &n, err);
-    if (st != TARN_OK) {
-      cli_text_reset(&bytes);
-      return st;
-    }
-    st = tarn_stream_restore(t->stream, bytes.data, n, &t->printed, err);
-    t->has_state = st == TARN_OK;
+    st = cli_follow_link_is(&bytes) ? restore_given(t, &bytes, err) : restore_own(t, &bytes, err);
     t->printed_before = t->printed;
-    if (st != TARN_OK) {
-      char message[sizeof(err->message)];
-      (void)snprintf(message, sizeof(message), "%.700s: %.280s", t->state_path, err->message);
-      memcpy(err->message, message, sizeof(message));
-    }
   }
   cli_text_reset(&bytes);
   if (st == TARN_OK && t->has_state) {
@@ -304,9 +410,29 @@ static tarn_status flush(tail *t, tarn_error *err) {
                                                : cli_output_status(&t->session->output, err);
 }
 
+/* The sink of a run before, which still had rows in its pipe, may have taken the place just now. */
+static tarn_status check_own(const tail *t, tarn_error *err) {
+  cli_text bytes = {0};
+  bool found, is_own = true;
+  tarn_status st = TARN_OK;
+  if (t->keeper == KEEPER_ASKED) {
+    st = cli_follow_state_read(t->state_path, &bytes, &found, err);
+    is_own = st != TARN_OK || !cli_follow_link_is(&bytes);
+    cli_text_reset(&bytes);
+  }
+  return is_own ? st
+                : refuse(err, TARN_E_CONFLICT,
+                         "%.600s: the sink of a run before has taken the place of the stream just "
+                         "now; start again when it has ended",
+                         t->state_path);
+}
+
 static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *err) {
   cli_text bytes = {0};
-  tarn_status st;
+  tarn_status st = check_own(t, err);
+  if (st != TARN_OK) {
+    return st;
+  }
   if (t->complete == NULL) {
     return cli_follow_state_write(t->state_path, state->data, state->length, true, err);
   }
@@ -320,6 +446,25 @@ static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *er
   return st;
 }
 
+static tarn_status fail_closed(tail *t, tarn_error *err) {
+  t->session->output.state = CLI_OUTPUT_CLOSED;
+  return cli_output_status(&t->session->output, err);
+}
+
+/* Hand it to the sink. */
+static tarn_status give(tail *t, tarn_error *err) {
+  cli_output *output = &t->session->output;
+  tarn_status st = cli_feed_give(&t->feed, t->stream, t->printed, &output->pending, err);
+  t->checked_ms = now_ms(CLOCK_MONOTONIC);
+  t->checkpoint = t->feed.id;
+  st = st == TARN_OK ? flush(t, err) : st;
+  if (st == TARN_OK && cli_pipe_keeper(output->fd) != t->sink) {
+    return fail_closed(t, err); /* another reader would begin in the middle */
+  }
+  st = st == TARN_OK ? cli_feed_complete(&t->feed, t->stream, err) : st;
+  return st == TARN_OK && t->metrics_path != NULL ? write_metrics(t, err) : st;
+}
+
 /* Keep where the stream has come to. is_rest: all that was planned is read. is_alive: also tell the
  * consumer's file that nothing moved. */
 static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *err) {
@@ -327,7 +472,11 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
   bool has_moved = t->checkpoint == 0 || next != t->kept_next || t->printed != t->kept_rows ||
                    is_rest != t->kept_rest;
   tarn_string state = {0};
-  tarn_status st = flush(t, err);
+  tarn_status st;
+  if (t->keeper == KEEPER_SINK) {
+    return t->has_begun ? give(t, err) : TARN_OK;
+  }
+  st = flush(t, err);
   t->checked_ms = now_ms(CLOCK_MONOTONIC);
   if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->moves_consumer)) {
     st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
@@ -345,7 +494,101 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
   return st == TARN_OK && t->metrics_path != NULL ? write_metrics(t, err) : st;
 }
 
+/* ------------------------------------------------------------------ who reads? */
+
+/* The first byte of whatever comes is put into the pipe. When it is out again, the reader has begun
+ * to read, and a sink has told before that that it is one (cli_source_hold()). No clock is asked.
+ */
+static tarn_status ask_reader(tail *t, tarn_error *err) {
+  cli_output *output = &t->session->output;
+  int wait_ms = 1;
+  while (write(output->fd, "{", 1) != 1) {
+    if (errno == EPIPE) {
+      return fail_closed(t, err);
+    }
+    if (errno != EINTR) {
+      output->state = CLI_OUTPUT_FAILED;
+      output->os_errno = errno;
+      return cli_output_status(output, err);
+    }
+  }
+  output->n_early = 1;
+  while (cli_pipe_unread(output->fd) > 0 && !is_interrupted) {
+    if (cli_pipe_is_closed(output->fd)) {
+      return fail_closed(t, err);
+    }
+    (void)poll(NULL, 0, wait_ms);
+    wait_ms = wait_ms < 16 ? wait_ms * 2 : 16;
+  }
+  t->sink = is_interrupted ? 0 : cli_pipe_keeper(output->fd);
+  return TARN_OK;
+}
+
+static tarn_status begin_rows(tail *t, tarn_error *err);
+
+/* The reader keeps the place: of a stream that begins, unless the state file has told so. */
+static tarn_status begin_given(tail *t, bool is_new, tarn_error *err) {
+  t->keeper = KEEPER_SINK;
+  if (is_new) {
+    cli_feed_name(&t->feed);
+    t->feed.id = t->checkpoint;
+    t->printed = t->printed_before = 0;
+  }
+  cli_feed_begin(&t->feed, t->printed, &t->session->output.pending);
+  return begin_rows(t, err);
+}
+
+/* Before the first row. */
+static tarn_status begin(tail *t, tarn_error *err) {
+  bool is_new = t->keeper == KEEPER_ASKED;
+  tarn_status st = ask_reader(t, err);
+  if (st != TARN_OK) {
+    return st;
+  }
+  if (t->sink == 0 && !is_new) {
+    if (is_interrupted) {
+      return TARN_OK;
+    }
+    return cli_pipe_is_closed(t->session->output.fd)
+               ? fail_closed(t, err)
+               : refuse(err, TARN_E_STATE,
+                        "%.300s: the place of this stream is kept in %.300s, by a 'table write', "
+                        "and what reads the pipe is none with --state: for another reader begin "
+                        "with another state file; with a program between both give --checkpoints "
+                        "--state %.300s",
+                        t->state_path, t->feed.sink.data, t->feed.sink.data);
+  }
+  t->has_begun = true;
+  if (t->sink != 0) {
+    return begin_given(t, is_new, err);
+  }
+  t->keeper = KEEPER_SELF;
+  if (is_interrupted) { /* who reads was not found out: these rows come again */
+    t->state_path = NULL;
+    t->moves_consumer = false;
+  }
+  return begin_rows(t, err);
+}
+
 /* ------------------------------------------------------------------ rows */
+
+/* Rows printed since the state began. */
+static void count(tail *t) {
+  t->printed = t->printed_before + (t->rows != NULL ? cli_rows_count(t->rows) : 0);
+}
+
+static tarn_status add_rows(tail *t, const struct ArrowArray *array, tarn_error *err) {
+  struct ArrowArray view = *array;
+  if (t->keeper != KEEPER_SINK) {
+    return cli_rows_add(t->rows, array, err);
+  }
+  view.n_children = array->n_children - 1;
+  view.children = t->kept_array;
+  for (int64_t i = 0; i < view.n_children; i++) {
+    view.children[i] = array->children[i + (i > 0)];
+  }
+  return cli_rows_add(t->rows, &view, err);
+}
 
 static void note_lags(tail *t, const tarn_stream_batch *batch) {
   int64_t now = now_ms(CLOCK_REALTIME);
@@ -360,31 +603,46 @@ static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_str
   tarn_status st = t->complete != NULL ? cli_complete_apply(t->complete, array, err) : TARN_OK;
   cli_rows_tell_time(t->rows, batch->created_ms);
   if (st == TARN_OK && array->release != NULL) {
-    st = cli_rows_add(t->rows, array, err);
+    st = add_rows(t, array, err);
   }
-  t->printed = t->printed_before + cli_rows_count(t->rows);
+  count(t);
   note_lags(t, batch);
   if (array->release != NULL) {
     array->release(array);
   }
   if (st != TARN_OK) {
+    t->has_lost = true;
     return st;
   }
   now = now_ms(CLOCK_MONOTONIC);
+  if (t->keeper == KEEPER_SINK && !t->feed.has_given) {
+    return checkpoint(t, false, false, err); /* before it the sink may commit nothing */
+  }
   if (now - t->checked_ms >= CHECKPOINT_MS && !cli_rows_wait(t->rows)) {
     return checkpoint(t, false, false, err);
   }
   return now - t->flushed_ms >= FLUSH_MS ? flush(t, err) : TARN_OK;
 }
 
+/* A pipe that nobody reads tells so only when something is written, and that may be never. */
+static tarn_status wait_for_news(tail *t, int32_t *has_news, tarn_error *err) {
+  int fd = t->session->output.fd;
+  struct stat facts;
+  bool is_pipe = fstat(fd, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+  if (is_pipe && cli_pipe_is_closed(fd)) {
+    return fail_closed(t, err);
+  }
+  return tarn_stream_wait(t->stream, is_pipe ? LOOK_MS : -1, t->session->cancel, has_news, err);
+}
+
 /* All that was there is printed. *ends: that was all. */
 static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   int32_t has_news;
   tarn_status st = TARN_OK;
-  if (t->session->format == CLI_FORMAT_TABLE || cli_rows_wait(t->rows)) {
+  if (t->rows != NULL && (t->session->format == CLI_FORMAT_TABLE || cli_rows_wait(t->rows))) {
     /* a table waits for widths: it shows what it has; a -U has waited in vain */
     st = cli_rows_end(t->rows, err);
-    t->printed = t->printed_before + cli_rows_count(t->rows);
+    count(t);
   }
   st = st == TARN_OK ? checkpoint(t, true, false, err) : st;
   *ends = t->until_idle;
@@ -396,34 +654,69 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
     t->idle_since_ms = t->idle_since_ms == 0 ? now_ms(CLOCK_MONOTONIC) : t->idle_since_ms;
     st = tarn_stream_check(t->stream, err);
   }
-  st = st == TARN_OK ? tarn_stream_wait(t->stream, -1, t->session->cancel, &has_news, err) : st;
+  st = st == TARN_OK ? wait_for_news(t, &has_news, err) : st;
   t->has_news = st == TARN_OK && has_news != 0;
-  return st == TARN_OK && !has_news ? checkpoint(t, true, true, err) : st;
+  if (st != TARN_OK || has_news || now_ms(CLOCK_MONOTONIC) - t->alive_ms < ALIVE_MS) {
+    return st;
+  }
+  t->alive_ms = now_ms(CLOCK_MONOTONIC);
+  return checkpoint(t, true, true, err);
 }
 
 static tarn_status follow(tail *t, tarn_error *err) {
   bool ends = false;
-  while (!ends && !is_interrupted) {
+  tarn_status st = t->keeper == KEEPER_SELF   ? begin_rows(t, err)
+                   : t->keeper == KEEPER_SINK ? begin(t, err)
+                                              : TARN_OK;
+  while (st == TARN_OK && !ends && !is_interrupted) {
     tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
     struct ArrowArray array = {0};
-    tarn_status st = tarn_stream_reader_next(t->reader, &array, &batch, err);
-    if (st == TARN_OK && array.release != NULL) {
+    st = tarn_stream_reader_next(t->reader, &array, &batch, err);
+    if (st == TARN_OK && array.release != NULL && array.length > 0 && t->keeper == KEEPER_ASKED) {
+      st = begin(t, err);
+      if (st != TARN_OK) {
+        array.release(&array);
+        t->has_lost = true;
+        return st;
+      }
+    }
+    if (st == TARN_OK && array.release != NULL && t->rows == NULL) {
+      array.release(&array); /* of no rows */
+    } else if (st == TARN_OK && array.release != NULL) {
       st = print_batch(t, &array, &batch, err);
     } else if (st == TARN_OK) {
       ends = batch.has_ended;
       st = ends ? TARN_OK : rest(t, &ends, err);
     }
-    if (st == TARN_E_CANCELLED && is_interrupted) {
-      return TARN_OK;
-    }
-    if (st != TARN_OK) {
-      return st;
-    }
   }
-  return TARN_OK;
+  return st == TARN_E_CANCELLED && is_interrupted ? TARN_OK : st;
 }
 
 /* ------------------------------------------------------------------ the verb */
+
+/* May a sink read this, and keep the place? */
+static tarn_status look_at_output(tail *t, tarn_error *err) {
+  cli_session *s = t->session;
+  struct stat facts;
+  tarn_status st;
+  if (t->state_path == NULL || t->complete != NULL || s->format != CLI_FORMAT_JSONL ||
+      fstat(s->output.fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) {
+    return TARN_OK;
+  }
+  st = cli_follow_whole_path(t->state_path, &t->feed.source, err);
+  if (st == TARN_E_INVALID) {
+    return TARN_OK; /* it could not be told the path */
+  }
+  t->can_ask = st == TARN_OK;
+  t->keeper = KEEPER_ASKED;
+  t->feed.has_consumer = t->moves_consumer;
+  for (size_t i = 0; i < s->args->n_table_options; i++) {
+    t->feed.is_read_only =
+        t->feed.is_read_only ||
+        (!t->moves_consumer && strcmp(s->args->table_options[i].key, "consumer-id") == 0);
+  }
+  return st;
+}
 
 static int open_tail(tail *t, int64_t from, bool is_exact) {
   cli_session *s = t->session;
@@ -447,9 +740,32 @@ static int open_tail(tail *t, int64_t from, bool is_exact) {
                     "the table has no changelog: rows come as they were written, without -U; "
                     "--complete, or changelog-producer=lookup or input, gives a complete one");
   }
+  st = st == TARN_OK ? look_at_output(t, &err) : st;
   st = st == TARN_OK ? start(t, from, is_exact, &err) : st;
   st = st == TARN_OK ? tarn_stream_reader_create(t->stream, 0, &t->reader, &err) : st;
   return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
+}
+
+static void release_nothing(struct ArrowSchema *schema) {
+  schema->release = NULL;
+}
+
+/* For a sink, which steps over the snapshot: the columns without it. */
+static tarn_status drop_snapshot(tail *t, struct ArrowSchema *schema, tarn_error *err) {
+  size_t n = (size_t)schema->n_children;
+  t->schema = *schema; /* moves; what is given out is a view of it */
+  t->kept_schema = calloc(n, sizeof(*t->kept_schema));
+  t->kept_array = calloc(n, sizeof(*t->kept_array));
+  schema->release = release_nothing;
+  if (t->kept_schema == NULL || t->kept_array == NULL) {
+    return cli_no_memory(err);
+  }
+  for (size_t i = 0; i + 1 < n; i++) {
+    t->kept_schema[i] = t->schema.children[i + (i > 0)];
+  }
+  schema->children = t->kept_schema;
+  schema->n_children--;
+  return TARN_OK;
 }
 
 static tarn_status begin_rows(tail *t, tarn_error *err) {
@@ -468,6 +784,9 @@ static tarn_status begin_rows(tail *t, tarn_error *err) {
   style.facts = facts.data;
   style.n_facts = facts.length;
   st = st == TARN_OK ? tarn_stream_schema(t->stream, &schema, err) : st;
+  if (st == TARN_OK && t->keeper == KEEPER_SINK) {
+    st = drop_snapshot(t, &schema, err);
+  }
   st = st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &t->rows, err) : st;
   tarn_string_free(&facts);
   return st;
@@ -479,10 +798,12 @@ static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
   tarn_error err;
   int64_t next;
   bool is_output = s->output.state != CLI_OUTPUT_FINE;
-  bool waits = (st != TARN_OK || is_interrupted) && cli_rows_wait(t->rows);
-  tarn_status last = is_output ? TARN_OK : waits ? flush(t, &err) : cli_rows_end(t->rows, &err);
-  t->printed = t->printed_before + cli_rows_count(t->rows);
-  if (last == TARN_OK && !is_output && !waits) {
+  bool waits = t->rows != NULL && (st != TARN_OK || is_interrupted) && cli_rows_wait(t->rows);
+  tarn_status last = is_output                  ? TARN_OK
+                     : waits || t->rows == NULL ? flush(t, &err)
+                                                : cli_rows_end(t->rows, &err);
+  count(t);
+  if (last == TARN_OK && !is_output && !waits && !t->has_lost) {
     last = checkpoint(t, st == TARN_OK && !is_interrupted, false, &err);
   }
   if (st != TARN_OK) {
@@ -531,17 +852,16 @@ int cli_run_tail(cli_session *s) {
   bool is_exact = false;
   tarn_error err;
   tarn_status st = take_arguments(&t, &from, &is_exact, &err);
-  int code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
+  int code;
+  if (st == TARN_OK && t.state_path != NULL) {
+    st = cli_follow_lock_take(t.state_path, &t.lock, &err);
+  }
+  code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
   if (code == CLI_EXIT_OK) {
     catch_interrupts(s->cancel);
     t.flushed_ms = t.checked_ms = now_ms(CLOCK_MONOTONIC);
-    st = begin_rows(&t, &err);
-    if (st == TARN_OK) {
-      st = follow(&t, &err);
-      code = end_tail(&t, st, &err);
-    } else {
-      code = cli_fail(s, &err);
-    }
+    st = follow(&t, &err);
+    code = end_tail(&t, st, &err);
   }
   to_cancel = NULL;
   cli_rows_free(t.rows);
@@ -549,5 +869,12 @@ int cli_run_tail(cli_session *s) {
   tarn_stream_reader_free(t.reader);
   tarn_stream_free(t.stream);
   cli_scan_close(&t.scan);
+  cli_feed_reset(&t.feed);
+  cli_follow_lock_release(&t.lock);
+  if (t.schema.release != NULL) {
+    t.schema.release(&t.schema);
+  }
+  free(t.kept_schema);
+  free(t.kept_array);
   return code;
 }

@@ -1,0 +1,120 @@
+/* follow_feed.c - a source that hands its place on. */
+#include "follow_feed.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "follow_state.h"
+
+void cli_feed_reset(cli_feed *feed) {
+  cli_text_reset(&feed->source);
+  cli_text_reset(&feed->sink);
+  memset(feed, 0, sizeof(*feed));
+}
+
+void cli_feed_name(cli_feed *feed) {
+  uint64_t words[2] = {0, 0};
+  struct timespec now = {0, 0};
+  int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  bool is_random = fd >= 0 && read(fd, words, sizeof(words)) == (ssize_t)sizeof(words);
+  if (fd >= 0) {
+    (void)close(fd);
+  }
+  if (!is_random) {
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    words[0] = (uint64_t)now.tv_sec;
+    words[1] = (uint64_t)now.tv_nsec << 32 | (uint64_t)getpid();
+  }
+  (void)snprintf(feed->name, sizeof(feed->name), "%016llx%016llx", (unsigned long long)words[0],
+                 (unsigned long long)words[1]);
+}
+
+tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, const cli_follow_file *file,
+                             int64_t *rows, bool *is_restored, tarn_error *err) {
+  const cli_checkpoint *c = &file->checkpoint;
+  *is_restored = false;
+  if (c->state.len == 0) {
+    return TARN_OK;
+  }
+  if (tarn_stream_restore(stream, c->state.data, c->state.len, rows, err) != TARN_OK) {
+    return err->status;
+  }
+  memcpy(feed->name, c->stream, sizeof(feed->name));
+  feed->id = feed->completed = c->id;
+  *is_restored = true;
+  return tarn_stream_check(stream, err);
+}
+
+void cli_feed_begin(const cli_feed *feed, int64_t rows, cli_text *out) {
+  cli_checkpoint c = {.id = feed->id, .rows = rows, .source = feed->source}; /* lent */
+  memcpy(c.stream, feed->name, sizeof(c.stream));
+  cli_checkpoint_put(out, &c);
+}
+
+tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, int64_t rows, cli_text *out,
+                          tarn_error *err) {
+  int64_t next = tarn_stream_position(stream);
+  cli_checkpoint c = {.rows = rows};
+  tarn_string state = {0};
+  tarn_status st;
+  if (next == 0 || (feed->has_given && feed->given_rows == rows && feed->given_next == next)) {
+    return TARN_OK;
+  }
+  c.id = ++feed->id;
+  st = tarn_stream_checkpoint(stream, c.id, rows, &state, err);
+  if (st == TARN_OK) {
+    c.state.data = (char *)(uintptr_t)state.data; /* lent */
+    c.state.len = state.length;
+    cli_checkpoint_put(out, &c);
+    feed->has_given = true;
+    feed->given_rows = rows;
+    feed->given_next = next;
+  }
+  tarn_string_free(&state);
+  return st;
+}
+
+/* The sink has told its file by now, if it ever does. */
+static tarn_status find_sink(cli_feed *feed, tarn_error *err) {
+  cli_text bytes = {0};
+  cli_follow_link link = {0};
+  bool found;
+  tarn_status st = cli_follow_state_read(feed->source.data, &bytes, &found, err);
+  if (st == TARN_OK && found && cli_follow_link_is(&bytes)) {
+    st = cli_follow_link_parse(feed->source.data, &bytes, &link, err);
+    if (st == TARN_OK) {
+      feed->sink = link.sink; /* moves */
+      memset(&link.sink, 0, sizeof(link.sink));
+    }
+  }
+  cli_follow_link_reset(&link);
+  cli_text_reset(&bytes);
+  return st;
+}
+
+tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, tarn_error *err) {
+  cli_follow_file file = {0};
+  tarn_status st = TARN_OK;
+  if (!feed->has_consumer) { /* no file moves, but scan.max-snapshot.count counts anew */
+    return feed->is_read_only || feed->id == 0 ? TARN_OK
+                                               : tarn_stream_complete(stream, feed->id, err);
+  }
+  if (feed->sink.len == 0 && feed->source.len > 0) {
+    st = find_sink(feed, err);
+  }
+  if (st != TARN_OK || feed->sink.len == 0) {
+    return st;
+  }
+  st = cli_follow_file_read(feed->sink.data, &file, err);
+  if (st == TARN_OK && strcmp(file.checkpoint.stream, feed->name) == 0 &&
+      file.checkpoint.id > feed->completed && file.checkpoint.id <= feed->id &&
+      file.checkpoint.state.len > 0) {
+    feed->completed = file.checkpoint.id;
+    st = tarn_stream_complete(stream, feed->completed, err);
+  }
+  cli_follow_file_reset(&file);
+  return st;
+}
