@@ -6,6 +6,9 @@
 
 #include "write_maker.h"
 /* clang-format off */
+#include "column/arrow.h"
+#include "column/arrow_import.h"
+#include "column/equal.h"
 #include "data_maker.h"
 #include "lookup/lookup_table.h"
 #include "support/files.h"
@@ -19,6 +22,7 @@ typedef struct fixture {
   char *folder;
   tn_lookup *lookup;
   tn_lookup_options options;
+  bool checks_arrays;
 } fixture;
 
 static void open_lookup(fixture *f) {
@@ -48,6 +52,37 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The same rows come as an array, for the same keys. */
+static void check_array(fixture *f, const tn_batch *keys, const tn_batch *batch,
+                        const int64_t *wanted) {
+  tarn_env *env = f->m.tm.env;
+  struct ArrowArray array;
+  struct ArrowSchema schema;
+  tn_arrow_import *import;
+  const int8_t *kinds;
+  tn_batch same;
+  tn_arena arena;
+  int64_t rows[8192];
+  OK(tn_lookup_get_array(f->lookup, keys, &array, rows, err));
+  assert_int_equal(array.length, batch->n_rows);
+  assert_memory_equal(rows, wanted, (size_t)keys->n_rows * sizeof(*rows));
+  tn_arena_init(&arena, &env->mem, 1u << 20);
+  OK(tn_arrow_export_schema(env, batch->fields, batch->n_columns, NULL, &schema, err));
+  OK(tn_arrow_import_prepare(&arena, &schema, batch->fields, batch->n_columns, NULL, &import, err));
+  OK(tn_arrow_import_rows(env, import, &array, 0, array.length, &same, &kinds, err));
+  for (int32_t c = 0; c < batch->n_columns; c++) {
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+      bool is_equal;
+      OK(tn_vec_rows_equal(&env->mem, &batch->columns[c], i, &same.columns[c], i, &is_equal, err));
+      assert_true(is_equal);
+    }
+  }
+  tn_batch_reset(env, &same);
+  schema.release(&schema);
+  array.release(&array);
+  tn_arena_reset(&arena);
+}
+
 /* The rows of the keys "1;2|a", sorted, as wm_rows(); malloc'ed. */
 static char *get(fixture *f, const char *keys_text) {
   tarn_env *env = f->m.tm.env;
@@ -67,6 +102,10 @@ static char *get(fixture *f, const char *keys_text) {
     next += rows[i] >= 0;
   }
   assert_int_equal(batch.n_rows, next);
+  if (f->checks_arrays) {
+    assert_true(tn_lookup_is_plain(f->lookup));
+    check_array(f, &keys, &batch, rows);
+  }
   if (batch.n_rows > 0) {
     dm_text(&batch, &text);
   }
@@ -189,6 +228,7 @@ static void walk(const layout *l, unsigned seed, int n_commits, const tn_lookup_
     f.options.max_disk = options->max_disk;
     f.options.retention_ms = options->retention_ms;
   }
+  f.checks_arrays = true;
   open_lookup(&f);
   for (int i = 0; i < n_commits; i++) {
     char *got;
@@ -393,9 +433,11 @@ static void *look_often(void *arg) {
   int32_t n_fields;
   const tn_field *fields = tn_lookup_key_fields(lookup, &n_fields);
   int32_t last = -1;
-  for (int i = 0; i < 150 && !run->failed; i++) {
+  for (int i = 0; i < 300 && !run->failed; i++) {
     tn_batch keys, batch = {0};
+    struct ArrowArray array = {0};
     int64_t row;
+    int32_t value = -1;
     tarn_error error;
     if (tn_batch_init(env, fields, n_fields, &keys, &error) != TARN_OK ||
         tn_vec_alloc(env, &keys.columns[0], 1, 0, &error) != TARN_OK) {
@@ -405,46 +447,83 @@ static void *look_often(void *arg) {
     keys.n_rows = 1;
     keys.columns[0].length = 1;
     ((int32_t *)keys.columns[0].values)[0] = run->number;
-    if (tn_lookup_get(lookup, &keys, &batch, &row, &error) != TARN_OK || row != 0 ||
-        ((int32_t *)batch.columns[1].values)[0] < last) {
-      run->failed = true;
-    } else {
-      last = ((int32_t *)batch.columns[1].values)[0];
+    if (i % 2 == 0) { /* one key by each of the ways */
+      if (tn_lookup_get(lookup, &keys, &batch, &row, &error) == TARN_OK && row == 0) {
+        value = ((int32_t *)batch.columns[1].values)[0];
+      }
+    } else if (tn_lookup_get_array(lookup, &keys, &array, &row, &error) == TARN_OK) {
+      value = row == 0 ? ((const int32_t *)array.children[1]->buffers[1])[0] : -1;
+      array.release(&array);
     }
+    run->failed = value < last || value < 0;
+    last = value;
     tn_batch_reset(env, &keys);
     tn_batch_reset(env, &batch);
-    if (run->number == 0 && i % 10 == 0 && tn_lookup_refresh(lookup, NULL, &error) != TARN_OK) {
-      run->failed = true;
-    }
   }
   return NULL;
 }
 
-static void lookup__serves_many_threads(void **state) {
+/* Goes on to the newest snapshot again and again, until all is written. */
+static void *refresh_often(void *arg) {
+  thread_run *run = arg;
+  int64_t snapshot = 0;
+  tarn_error error;
+  while (snapshot < run->number && !run->failed) {
+    run->failed = tn_lookup_refresh(run->f->lookup, &snapshot, &error) != TARN_OK;
+  }
+  return NULL;
+}
+
+static void write_all_keys(fixture *f, int value) {
+  char rows[1024] = "";
+  for (int k = 0; k < 40; k++) {
+    sprintf(rows + strlen(rows), "%s%d|%d", k > 0 ? ";" : "", k, value);
+  }
+  wm_write(&f->m, rows);
+  wm_commit(&f->m);
+}
+
+/* Four threads look up while one refreshes and rows are written; files come and go if there is not
+ * room for all on disk. */
+static void look_up_by_threads(int64_t max_disk, int64_t max_memory) {
+  enum { LOOKERS = 4, BEFORE = 4, MEANWHILE = 12 };
   fixture f;
-  thread_run runs[4];
-  (void)state;
+  thread_run runs[LOOKERS + 1];
+  tn_lookup_stats stats;
   begin(&f, "0 k INT NOT NULL|1 a INT", "", "k", "bucket=2;write-only=true");
-  f.options.max_disk = 40000; /* files come and go */
-  f.options.max_memory = 1 << 20;
-  for (int i = 0; i < 4; i++) {
-    char rows[1024] = "";
-    for (int k = 0; k < 40; k++) {
-      sprintf(rows + strlen(rows), "%s%d|%d", k > 0 ? ";" : "", k, i);
-    }
-    wm_write(&f.m, rows);
-    wm_commit(&f.m);
+  f.options.max_disk = max_disk;
+  f.options.max_memory = max_memory;
+  f.options.retention_ms = 0; /* what is older than a refresh may go with it */
+  for (int i = 0; i < BEFORE; i++) {
+    write_all_keys(&f, i);
   }
   open_lookup(&f);
-  for (int i = 0; i < 4; i++) {
-    runs[i] = (thread_run){.f = &f, .number = i};
-    assert_int_equal(pthread_create(&runs[i].thread, NULL, look_often, &runs[i]), 0);
+  for (int i = 0; i <= LOOKERS; i++) {
+    runs[i] = (thread_run){.f = &f, .number = i < LOOKERS ? i : BEFORE + MEANWHILE};
+    assert_int_equal(
+        pthread_create(&runs[i].thread, NULL, i < LOOKERS ? look_often : refresh_often, &runs[i]),
+        0);
   }
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < MEANWHILE; i++) {
+    write_all_keys(&f, BEFORE + i);
+  }
+  for (int i = 0; i <= LOOKERS; i++) {
     pthread_join(runs[i].thread, NULL);
     assert_false(runs[i].failed);
   }
+  tn_lookup_get_stats(f.lookup, &stats);
+  assert_int_equal(stats.n_keys, LOOKERS * 300);
+  assert_int_equal(stats.n_found, LOOKERS * 300);
+  assert_rows(&f, "7", "7|15");
   end(&f);
+}
+
+static void lookup__serves_many_threads(void **state) {
+  (void)state;
+  look_up_by_threads(40000, 1 << 20); /* a few files on disk, some in memory */
+  look_up_by_threads(40000, 64 << 20);
+  look_up_by_threads(-1, 64 << 20); /* all in memory */
+  look_up_by_threads(-1, 0);
 }
 
 /* ------------------------------------------------------------------ failures */
