@@ -9,16 +9,16 @@
  *   if (there is a state)                                              // then first of all
  *     tarn_sink_restore(sink, state, n_bytes, &position, &result, &err);
  *   writer_options.commit_user = tarn_sink_commit_user(sink);          // for each writer
+ *   tarn_sink_resume(sink, i, writer[i], NULL, &err);                  // what others left to it
  *   ...
  *   for (checkpoint = tarn_sink_last_checkpoint(sink) + 1;; checkpoint++) {
  *     // each writer thread i:
- *     tarn_writer_write(writer[i], &schema, &array, &err);             // as often as there are
- * rows tarn_writer_prepare(writer[i], checkpoint, &messages, &err);     // files are complete
+ *     tarn_writer_write(writer[i], &schema, &array, &err);             // again and again
+ *     tarn_writer_prepare(writer[i], checkpoint, &messages, &err);     // files are complete
  *     tarn_sink_add(sink, i, checkpoint, messages, &err);              // any thread
  *     // when all of them have:
  *     tarn_sink_seal(sink, checkpoint, NULL, 0, NULL, &err);
- *     tarn_sink_save(sink, position, n_position, &state, &err);        // with the source's
- * position
+ *     tarn_sink_save(sink, position, n_position, &state, &err);        // where the source is
  *     ...                                                              // keep the state, synced
  *     tarn_sink_complete(sink, checkpoint, &result, &err);             // now it is visible
  *   }
@@ -133,6 +133,17 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_sink_complete(tarn_sink *sink, int64_t
 TARN_EXPORT TARN_CHECKED tarn_status tarn_sink_restore(tarn_sink *sink, const void *bytes,
                                                        size_t n_bytes, tarn_string *caller,
                                                        tarn_sink_result *result, tarn_error *err);
+/* A writer (from 0) that was just made, after tarn_sink_restore() or without a state, goes on with
+ * compactions that others before it left behind: tables with changelog-producer = lookup and
+ * lookup-wait = false, or with full-compaction.delta-commits, owe the changelog of these buckets,
+ * which else waits until rows come for them again. What comes of it is in the messages of its
+ * checkpoints; so go on with these when no rows come, too. Of n writers each has its own buckets:
+ * (abs(hash of the partition) % n + bucket) % n, as Flink's sink deals rows out. A sink of one
+ * writer has all. n_buckets: may be NULL. Errors: TARN_E_INVALID (no such writer), those of
+ * planning and of tarn_writer_compact(). Cost: the manifests of the latest snapshot. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_sink_resume(tarn_sink *sink, int32_t number,
+                                                      tarn_writer *writer, int64_t *n_buckets,
+                                                      tarn_error *err);
 /* Delete the files of all checkpoints that are not committed. Only when no state that has them will
  * be restored. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_sink_abort(tarn_sink *sink, tarn_error *err);

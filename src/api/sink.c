@@ -1,11 +1,16 @@
 /* sink.c - sinks of two phases: argument checks and handles (sink/sink.h). */
 #include "sink/sink.h"
+
 #include "api/write_handles.h"
+#include "sink/resume.h"
 #include "tarn/sink.h"
 
 struct tarn_sink {
   tarn_env *env;
   tn_table_sink *sink;
+  tn_table *table; /* of the sink, which keeps it */
+  int32_t n_writers;
+  tarn_cancel *cancel;
 };
 
 /* Results and counts of any older size. */
@@ -57,6 +62,9 @@ tarn_status tarn_sink_create(tarn_table *table, const tarn_sink_options *options
                                        .skips_maintenance = o.skips_maintenance != 0,
                                        .cancel = o.cancel};
   TN_TRY_TO(done, tn_table_sink_create(written, &inner, &sink->sink, err));
+  sink->table = written;
+  sink->n_writers = inner.n_writers;
+  sink->cancel = o.cancel;
   *out = sink;
   sink = NULL;
 done:
@@ -172,6 +180,20 @@ tarn_status tarn_sink_restore(tarn_sink *sink, const void *bytes, size_t n_bytes
     return st == TARN_OK ? given : st;
   }
   tn_buf_reset(&own);
+  return st;
+}
+
+tarn_status tarn_sink_resume(tarn_sink *sink, int32_t number, tarn_writer *writer,
+                             int64_t *n_buckets, tarn_error *err) {
+  int64_t n = 0;
+  tarn_status st;
+  tn_error_reset(err);
+  TN_TRY(tn_env_check(sink->env, err));
+  st = tn_table_sink_resume(sink->table, tn_api_writer_write(writer), number, sink->n_writers,
+                            sink->cancel, &n, err);
+  if (n_buckets != NULL) {
+    *n_buckets = n;
+  }
   return st;
 }
 

@@ -20,6 +20,8 @@ struct tarn_messages {
 
 TN_CHECKED tarn_status tn_api_messages_create(tarn_env *env, tarn_messages **out, tarn_error *err);
 
+/* What a writer writes with. */
+tn_write *tn_api_writer_write(tarn_writer *writer);
 /* The table that is written through a handle. INVALID: a system table. */
 TN_CHECKED tarn_status tn_api_written_table(tarn_table *table, tn_table **out, tarn_error *err);
 /* A user of commits: the given one, or one made up as Java does (commit.user-prefix). Owned by the

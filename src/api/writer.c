@@ -18,6 +18,10 @@ struct tarn_writer {
   bool has_prepared;
 };
 
+tn_write *tn_api_writer_write(tarn_writer *writer) {
+  return writer->write;
+}
+
 /* ------------------------------------------------------------------ life */
 
 tarn_status tn_api_written_table(tarn_table *table, tn_table **out, tarn_error *err) {

@@ -1,6 +1,7 @@
 /* test_sink.c - checkpoints: what is committed when, what a state brings back, and what does not
  * happen twice. */
 #include "maintain/tags.h"
+#include "sink/resume.h"
 #include "sink/sink.h"
 
 #include <stdio.h>
@@ -568,6 +569,100 @@ static void restore__comes_first(void **state) {
   end(&m);
 }
 
+/* ------------------------------------------------------------------ compactions left behind */
+
+/* Rows of the changelog of all snapshots. */
+static int64_t changelog_rows(sink_maker *m) {
+  int64_t n = 0;
+  for (int64_t id = latest_id(m); id > 0; id--) {
+    tn_arena arena;
+    tn_snapshot s;
+    tn_arena_init(&arena, &m->w.tm.env->mem, LIMIT);
+    OK(tn_snapshot_read(m->w.tm.env, m->w.tm.storage, "/t", id, &arena, &s, err));
+    n += s.has_changelog_record_count ? s.changelog_record_count : 0;
+    tn_arena_reset(&arena);
+  }
+  return n;
+}
+
+/* A writer that ends before its compactions do owes their changelog; the next one pays, also for
+ * buckets that no rows come for. */
+static void resume__makes_the_changelog_that_is_owed(void **state) {
+  static const struct {
+    const char *options;
+    bool resumes;
+    int64_t n_buckets, rows; /* of the changelog, at the end */
+  } cases[] = {
+      {"bucket=3;changelog-producer=lookup;lookup-wait=false", true, 3, 6},
+      {"bucket=3;changelog-producer=lookup;lookup-wait=false", false, 0, 0},
+      {"bucket=3;changelog-producer=full-compaction;full-compaction.delta-commits=10", true, 3, 6},
+      {"bucket=3;changelog-producer=full-compaction;full-compaction.delta-commits=10", false, 0, 0},
+      {"bucket=3;changelog-producer=lookup;lookup-wait=false;write-only=true", true, 0, 0},
+      {"bucket=3;changelog-producer=input", true, 0, 6},
+      {"bucket=3", true, 0, 0},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    int64_t n_buckets = 0;
+    sink_maker m;
+    tn_buf bytes;
+    begin(&m, "k", cases[i].options);
+    wm_close(&m.w);  // a writer that does not come to compact anything
+    m.w.options.compacts = false;
+    wm_open(&m.w);
+    add(&m, 0, 1, "1|a;2|a;3|a;4|a;5|a;6|a");
+    seal(&m, 1);
+    complete(&m, 1);
+    bytes = save(&m, "");
+    m.w.options.compacts = m.w.options.waits = true;
+    OK(restart(&m, &bytes, NULL, err));
+    if (cases[i].resumes) {
+      OK(tn_table_sink_resume(m.w.table, m.w.write, 0, 1, NULL, &n_buckets, err));
+    }
+    assert_int_equal(n_buckets, cases[i].n_buckets);
+    for (int64_t id = 2; id <= 4; id++) {
+      add(&m, 0, id, "");
+      seal(&m, id);
+      complete(&m, id);
+    }
+    if (changelog_rows(&m) != cases[i].rows) {
+      fail_msg("case %zu: %d rows", i, (int)changelog_rows(&m));
+    }
+    assert_string_equal(wm_rows(&m.w), "1|a;2|a;3|a;4|a;5|a;6|a");
+    tn_buf_reset(&bytes);
+    end(&m);
+  }
+}
+
+/* Each bucket belongs to one of the writers. */
+static void resume__deals_buckets_out(void **state) {
+  (void)state;
+  for (int32_t n = 1; n <= 5; n++) {
+    int64_t sum = 0, one = 0;
+    sink_maker m;
+    begin(&m, "k", "bucket=3;changelog-producer=lookup;lookup-wait=false");
+    wm_close(&m.w);
+    m.w.options.compacts = false;
+    wm_open(&m.w);
+    add(&m, 0, 1, "1|a;2|a;3|a;4|a;5|a;6|a");
+    seal(&m, 1);
+    complete(&m, 1);
+    wm_close(&m.w);
+    m.w.options.compacts = true;
+    for (int32_t i = 0; i < n; i++) {
+      wm_open(&m.w);
+      OK(tn_table_sink_resume(m.w.table, m.w.write, i, n, NULL, &one, err));
+      sum += one;
+      wm_close(&m.w);
+    }
+    assert_int_equal(sum, 3);
+    wm_open(&m.w);
+    FAILS(tn_table_sink_resume(m.w.table, m.w.write, n, n, NULL, &one, err), TARN_E_INVALID,
+          "writer");
+    end(&m);
+  }
+}
+
 static void abort__leaves_no_file(void **state) {
   sink_maker m;
   (void)state;
@@ -682,6 +777,8 @@ int main(void) {
       cmocka_unit_test(restore__of_files_that_are_gone_says_so),
       cmocka_unit_test(restore__refuses_damaged_states),
       cmocka_unit_test(restore__comes_first),
+      cmocka_unit_test(resume__makes_the_changelog_that_is_owed),
+      cmocka_unit_test(resume__deals_buckets_out),
       cmocka_unit_test(abort__leaves_no_file),
       cmocka_unit_test(stats__tell_the_last_commit),
       cmocka_unit_test(sinks__run_out_of_memory_anywhere),
