@@ -76,12 +76,14 @@ static void option_term(const cli_option *o, char *out, size_t size) {
                  o->value != NULL ? o->value : "");
 }
 
-static void add_options(cli_text *out, const cli_option_list *which) {
+/* verb: NULL: of all. */
+static void add_options(cli_text *out, const cli_verb *verb, const cli_option_list *which) {
   char term[80];
   for (size_t i = 0; i < CLI_N_OPTIONS; i++) {
     if (cli_options_have(which, (cli_option_id)i)) {
       option_term(&cli_options[i], term, sizeof(term));
-      add_entry(out, term, cli_options[i].doc);
+      add_entry(out, term,
+                verb != NULL ? cli_option_doc(verb, (cli_option_id)i) : cli_options[i].doc);
     }
   }
 }
@@ -92,11 +94,10 @@ static void verb_term(const cli_verb *v, char *out, size_t size) {
   (void)snprintf(out, size, "%s%s%s", name, v->arguments[0] != '\0' ? " " : "", v->arguments);
 }
 
-/* The verbs of a noun, or all. */
 static void add_verbs(cli_text *out, const char *noun) {
   char term[80];
   for (size_t i = 0; i < cli_n_verbs; i++) {
-    if (cli_verb_is_here(&cli_verbs[i]) && (noun == NULL || strcmp(noun, cli_verbs[i].noun) == 0)) {
+    if (cli_verb_is_here(&cli_verbs[i]) && strcmp(noun, cli_verbs[i].noun) == 0) {
       verb_term(&cli_verbs[i], term, sizeof(term));
       add_entry(out, term, cli_verbs[i].doc);
     }
@@ -106,11 +107,13 @@ static void add_verbs(cli_text *out, const char *noun) {
 static void help_program(cli_text *out) {
   cli_text_printf(out, "tarn %s - Apache Paimon tables\n\n", tarn_version());
   cli_text_puts(out, "usage: tarn NOUN VERB [ARGUMENT...] [OPTION...]\n\nCommands:\n");
-  add_verbs(out, NULL);
+  for (size_t i = 0; i < cli_n_nouns; i++) {
+    add_verbs(out, cli_nouns[i].name);
+  }
   cli_text_char(out, '\n');
   add_wrapped(out, tables_doc, 0, 0);
   cli_text_puts(out, "\nOptions of every command, before or after its words:\n");
-  add_options(out, cli_common_options);
+  add_options(out, NULL, cli_common_options);
   cli_text_puts(out, "\nExit codes:\n");
   for (size_t i = 0; i < CLI_COUNT(exit_docs); i++) {
     add_entry(out, exit_docs[i][0], exit_docs[i][1]);
@@ -133,10 +136,10 @@ static void help_verb(const cli_verb *v, cli_text *out) {
   }
   if (v->options[0] != CLI_N_OPTIONS) {
     cli_text_puts(out, "\nOptions:\n");
-    add_options(out, v->options);
+    add_options(out, v, v->options);
   }
   cli_text_puts(out, "\nOptions of every command:\n");
-  add_options(out, cli_common_options);
+  add_options(out, v, cli_common_options);
 }
 
 static const cli_noun *find_noun(const char *name) {

@@ -76,9 +76,25 @@ static tarn_status read_arguments(compact_job *job, tarn_compact_options *o, tar
 
 /* ------------------------------------------------------------------ the end */
 
+static void report_nothing(const compact_job *job, const char *json) {
+  const cli_args *args = job->session->args;
+  const char *table = args->arguments[0], *user = args->values[OPT_COMMIT_USER];
+  const char *id = args->values[OPT_COMMIT_ID];
+  if (id != NULL && user != NULL) {
+    cli_change_report(job->session, json,
+                      "no snapshot: there was nothing to compact in %s, or %s has committed %s, or "
+                      "a later identifier, before",
+                      table, user, id);
+  } else {
+    cli_change_report(
+        job->session, json, "nothing to compact in %s%s", table,
+        cli_args_has(args, OPT_FULL) || job->order.count > 0 ? "" : "; --full compacts all files");
+  }
+}
+
 static void report(const compact_job *job) {
   const tarn_compact_result *r = &job->result;
-  char json[512], moved[64] = "";
+  char json[512], moved[80] = "", became[160] = "";
   (void)snprintf(json, sizeof(json),
                  "\"buckets\":%lld,\"picks\":%lld,\"files_in\":%lld,\"files_out\":%lld,"
                  "\"files_moved\":%lld,\"changelog_files\":%lld,\"bytes_in\":%lld,"
@@ -89,20 +105,21 @@ static void report(const compact_job *job) {
                  (long long)r->bytes_in, (long long)r->bytes_out, (long long)r->rows_in,
                  (long long)r->rows_out, (long long)r->commits, (long long)r->first_snapshot_id,
                  (long long)r->last_snapshot_id);
+  if (r->last_snapshot_id <= 0) {
+    report_nothing(job, json);
+    return;
+  }
   if (r->files_moved > 0) {
-    (void)snprintf(moved, sizeof(moved), ", %lld moved to another level",
-                   (long long)r->files_moved);
+    (void)snprintf(moved, sizeof(moved), "%s%lld file%s moved to another level",
+                   r->files_in > 0 ? ", " : "", (long long)r->files_moved, cli_s(r->files_moved));
   }
-  if (r->last_snapshot_id > 0) {
-    cli_change_report(
-        job->session, json, "%lld file%s (%lld bytes) became %lld (%lld bytes)%s, snapshot %lld",
-        (long long)r->files_in, cli_s(r->files_in), (long long)r->bytes_in, (long long)r->files_out,
-        (long long)r->bytes_out, moved, (long long)r->last_snapshot_id);
-  } else {
-    cli_change_report(
-        job->session, json, "nothing to compact in %s%s", job->session->args->arguments[0],
-        cli_args_has(job->session->args, OPT_FULL) ? "" : "; --full compacts all files");
+  if (r->files_in > 0 || r->files_out > 0 || r->files_moved == 0) {
+    (void)snprintf(became, sizeof(became), "%lld file%s (%lld bytes) became %lld (%lld bytes)",
+                   (long long)r->files_in, cli_s(r->files_in), (long long)r->bytes_in,
+                   (long long)r->files_out, (long long)r->bytes_out);
   }
+  cli_change_report(job->session, json, "%s%s, snapshot %lld", became, moved,
+                    (long long)r->last_snapshot_id);
 }
 
 /* What would be done, on standard output. */

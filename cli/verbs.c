@@ -23,31 +23,31 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                          "options' lists them"),
     [OPT_FORMAT] =
         CHOICE("format", 'f', "FORMAT", "table jsonl json csv arrow parquet debezium canal",
-               "how to print: table, jsonl, json, csv, arrow (an IPC stream) or parquet, changes "
-               "also as debezium or canal; else table on a terminal and jsonl in a pipe. Of 'table "
-               "write': what to read"),
-    [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (so it does)"),
+               "how to print: table, jsonl, json, csv, arrow (an IPC stream) or parquet; 'table "
+               "tail' also debezium or canal; else table on a terminal and jsonl in a pipe. For "
+               "'table write' the format of the rows it reads"),
+    [OPT_HEADER] = FLAG("header", 0, "csv begins with the names of the columns (the default)"),
     [OPT_NO_HEADER] = FLAG("no-header", 0, "csv and table without the names of the columns"),
     [OPT_NULL] = VALUE("null", 0, CLI_VALUE_TEXT, "TEXT",
                        "how csv and table show NULL; else nothing in csv, NULL in a table"),
     [OPT_THREADS] = VALUE("threads", 0, CLI_VALUE_TEXT, "N",
                           "how many threads may work, 1 to 256; else one for each core"),
     [OPT_MEMORY] = VALUE("memory", 0, CLI_VALUE_TEXT, "SIZE",
-                         "memory that reading may hold, such as 1gb; else 256mb"),
+                         "memory for rows on their way, such as 1gb; else 256mb"),
     [OPT_TIME_ZONE] = VALUE("time-zone", 0, CLI_VALUE_TEXT, "ZONE",
                             "zone of local times, such as Europe/Berlin or +08:00; else $TZ, else "
                             "UTC"),
-    [OPT_QUIET] = FLAG("quiet", 'q', "no progress, notes or warnings"),
-    [OPT_VERBOSE] = FLAG("verbose", 'v',
-                         "tell more: the log on standard error; explain lists "
-                         "files"),
+    [OPT_QUIET] = FLAG("quiet", 'q', "no progress, notes, warnings or closing lines"),
+    [OPT_VERBOSE] =
+        FLAG("verbose", 'v', "tell more: the log on standard error; 'table explain' lists files"),
     [OPT_LOG_FORMAT] = CHOICE("log-format", 0, "FORMAT", "text json",
                               "messages on standard error as text or as JSON lines"),
     [OPT_NO_COLOR] = FLAG("no-color", 0, "no colours on a terminal (as with $NO_COLOR)"),
     [OPT_HELP] = FLAG("help", 'h', "help about the command"),
     [OPT_VERSION] = FLAG("version", 0, "the version"),
-    [OPT_SELECT] = VALUE("select", 's', CLI_VALUE_TEXT, "A,B",
-                         "these columns in this order; r.x takes a field of a ROW, \"a,b\" quotes"),
+    [OPT_SELECT] =
+        VALUE("select", 's', CLI_VALUE_TEXT, "A,B",
+              "these columns in this order; r.x is a field of a ROW, \"a,b\" a name with a comma"),
     [OPT_WHERE] = VALUE("where", 'w', CLI_VALUE_TEXT, "SQL",
                         "only rows that satisfy this, such as \"a >= 3 AND name LIKE 'x%'\""),
     [OPT_LIMIT] = VALUE("limit", 'l', CLI_VALUE_TEXT, "N",
@@ -55,8 +55,8 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_COUNT] = FLAG("count", 0, "only the number of rows"),
     [OPT_ROW_KIND] = FLAG("row-kind", 0, "a first column _row_kind: +I, -U, +U or -D"),
     [OPT_ROW_KIND_NAME] = VALUE("row-kind-name", 0, CLI_VALUE_TEXT, "NAME",
-                                "the same under another name, for tables with a column of that "
-                                "one"),
+                                "with the row kind in a column of this name, for tables that have "
+                                "a column _row_kind of their own"),
     [OPT_SNAPSHOT] =
         VALUE("snapshot", 0, CLI_VALUE_TEXT, "N", "the table as of snapshot N (scan.snapshot-id)"),
     [OPT_TAG] = VALUE("tag", 0, CLI_VALUE_TEXT, "NAME", "the table as of a tag (scan.tag-name)"),
@@ -71,7 +71,7 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_ROWS] = FLAG("rows", 0, "the rows of the file rather than facts about it"),
     [OPT_MAN] = FLAG("man", 0, "the man page, as roff"),
     [OPT_DRY_RUN] = FLAG("dry-run", 0, "tell what would be done, and do nothing"),
-    [OPT_YES] = FLAG("yes", 'y', "do not ask on a terminal"),
+    [OPT_YES] = FLAG("yes", 'y', "do not ask first, on a terminal"),
     [OPT_IF_NOT_EXISTS] =
         FLAG("ignore-if-exists", 'i', "it is no error if there is one of that name already"),
     [OPT_IF_EXISTS] = FLAG("ignore-if-not-exists", 'i', "it is no error if there is none"),
@@ -88,23 +88,22 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_CHANGES] = VALUE("changes", 0, CLI_VALUE_TEXT, "JSON",
                           "a list of changes, made as one; - reads it from standard input"),
     [OPT_KEY] = VALUE("key", 'k', CLI_VALUE_TEXT, "KEY",
-                      "the key of a table option; of table lookup a primary key, COLUMN=VALUE,..., "
-                      "which may be repeated; without it keys are read from standard input, a JSON "
-                      "object a line"),
-    [OPT_VALUE] = VALUE("value", 'v', CLI_VALUE_TEXT, "VALUE", "its value"),
+                      "the key of a table option; for 'table lookup' a primary key"),
+    [OPT_VALUE] = VALUE("value", 'v', CLI_VALUE_TEXT, "VALUE", "the value of the table option"),
     [OPT_NAME] = VALUE("name", 'n', CLI_VALUE_TEXT, "COLUMN",
                        "a column; r.x is a field of a ROW, a.element and m.value what is in an "
                        "ARRAY or MAP"),
-    [OPT_NEW_NAME] = VALUE("new-name", 'm', CLI_VALUE_TEXT, "NAME", "its new name"),
+    [OPT_NEW_NAME] = VALUE("new-name", 'm', CLI_VALUE_TEXT, "NAME", "the new name of the column"),
     [OPT_TYPE] =
         VALUE("type", 't', CLI_VALUE_TEXT, "TYPE", "a type in SQL, such as DECIMAL(10, 2)"),
-    [OPT_COMMENT] = VALUE("comment", 'c', CLI_VALUE_TEXT, "TEXT", "a comment"),
-    [OPT_DEFAULT] =
-        VALUE("default", 0, CLI_VALUE_TEXT, "VALUE", "what stands where no value is given"),
+    [OPT_COMMENT] =
+        VALUE("comment", 'c', CLI_VALUE_TEXT, "TEXT", "a comment for the column, or the table"),
+    [OPT_DEFAULT] = VALUE("default", 0, CLI_VALUE_TEXT, "VALUE",
+                          "the column's default: its value in rows that are written without one"),
     [OPT_NULLABLE] = FLAG("nullable", 0, "the column takes NULL"),
     [OPT_NOT_NULL] = FLAG("not-null", 0, "the column takes no NULL"),
-    [OPT_FIRST] = FLAG("first", 0, "in front of all columns"),
-    [OPT_AFTER] = VALUE("after", 0, CLI_VALUE_TEXT, "COLUMN", "behind that column"),
+    [OPT_FIRST] = FLAG("first", 0, "put the column in front of all others"),
+    [OPT_AFTER] = VALUE("after", 0, CLI_VALUE_TEXT, "COLUMN", "put the column behind this one"),
     [OPT_COMMIT_USER] = VALUE("commit-user", 0, CLI_VALUE_TEXT, "USER",
                               "whose commits these are; else a name is made up"),
     [OPT_COMMIT_ID] = VALUE("commit-id", 0, CLI_VALUE_TEXT, "N",
@@ -129,8 +128,8 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                            "commit what there is when this time has passed, such as 10s"),
     [OPT_ON_ERROR] =
         CHOICE("on-error", 0, "WHAT", "stop skip dead-letter",
-               "at a row that cannot be taken: stop (so it is), skip it, or keep it in "
-               "a file: dead-letter FILE"),
+               "at a row that cannot be taken: stop (the default), skip it, or keep it "
+               "in a file: dead-letter FILE"),
     [OPT_DEAD_LETTER] = VALUE("dead-letter", 0, CLI_VALUE_FILE, "FILE",
                               "the same as --on-error dead-letter FILE; lines are added to it"),
     [OPT_INPUT] = VALUE("input", 'i', CLI_VALUE_FILE, "FILE", "the file to read"),
@@ -139,11 +138,11 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_TIME_RETAINED] =
         VALUE("time-retained", 0, CLI_VALUE_TEXT, "TIME",
               "how long the tag stays, such as 7d; else tag.default-time-retained"),
-    [OPT_NEXT] = VALUE("next", 0, CLI_VALUE_TEXT, "N", "the snapshot that it reads next"),
+    [OPT_NEXT] = VALUE("next", 0, CLI_VALUE_TEXT, "N", "the snapshot that the consumer reads next"),
     [OPT_INCLUDING] = VALUE("including", 0, CLI_VALUE_TEXT, "REGEX",
-                            "only those whose whole id matches the regular expression"),
-    [OPT_EXCLUDING] =
-        VALUE("excluding", 0, CLI_VALUE_TEXT, "REGEX", "but not those that match this"),
+                            "only consumers whose whole id matches this regular expression"),
+    [OPT_EXCLUDING] = VALUE("excluding", 0, CLI_VALUE_TEXT, "REGEX",
+                            "but not consumers whose whole id matches this one"),
     [OPT_TO_SNAPSHOT] = VALUE("to-snapshot", 0, CLI_VALUE_TEXT, "N", "back to snapshot N"),
     [OPT_TO_TAG] = VALUE("to-tag", 0, CLI_VALUE_TEXT, "NAME", "back to the snapshot of a tag"),
     [OPT_TO_TIMESTAMP] = VALUE("to-timestamp", 0, CLI_VALUE_TEXT, "TIME",
@@ -155,16 +154,17 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_OLDER_THAN] = VALUE("older-than", 0, CLI_VALUE_TEXT, "TIME",
                              "only those from before a time, given as with --as-of; else "
                              "snapshot.time-retained ago"),
-    [OPT_ALL_COLUMNS] = FLAG("all-columns", 0, "statistics of every column, too"),
+    [OPT_ALL_COLUMNS] = FLAG("all-columns", 0, "also the statistics of every column"),
     [OPT_DEEP] =
         FLAG("deep", 0, "read the rows of all live files, and compare them with the metadata"),
     [OPT_LEFT_SINCE] =
         VALUE("left-since", 0, CLI_VALUE_TEXT, "TIME",
-              "files that nothing names and that are younger than a time (given as "
-              "with --as-of) are faults, too: what writers have left that have ended"),
+              "files that nothing names are faults, too, if they are younger than this time (given "
+              "as with --as-of): what writers that were killed since have left"),
     [OPT_FROM] = VALUE("from", 0, CLI_VALUE_TEXT, "WHERE",
-                       "where to start: full (the rows there are, then changes; so it is), latest "
-                       "(only what comes), earliest, snapshot:N or ts:TIME, given as with --as-of"),
+                       "where to start: full (the default: the rows there are, then changes), "
+                       "latest (only changes to come), earliest (all changes that are kept), "
+                       "snapshot:N, or ts:TIME, given as with --as-of"),
     [OPT_CONSUMER] =
         VALUE("consumer", 0, CLI_VALUE_TEXT, "ID",
               "read as this consumer: go on where it stands, move it, and keep what it "
@@ -173,12 +173,13 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
     [OPT_STATE] = VALUE("state", 0, CLI_VALUE_FILE, "FILE",
                         "keep in this file how far it has come, and go on from there"),
     [OPT_MAX_PLANS] = VALUE("max-plans", 0, CLI_VALUE_TEXT, "N",
-                            "end after so many plans, each of a snapshot (one may only find the "
-                            "start), or when there is none"),
+                            "end after N plans, each the changes of one snapshot (the first may "
+                            "only find the start), or when nothing is left"),
     [OPT_UNTIL_IDLE] = FLAG("until-idle", 0, "end when all that is there was read"),
     [OPT_FOLLOW] = FLAG("follow", 0,
-                        "tail: wait for more when all was read (so it is); write: commit every 10 "
-                        "s, or as --every and --interval say, until the input or a signal ends it"),
+                        "for 'table tail' (the default): wait for more when all was read; for "
+                        "'table write': commit every 10 s, or as --every and --interval say, "
+                        "until the input or a signal ends it"),
     [OPT_CDC] = CHOICE("cdc", 0, "FEED", "debezium canal maxwell jsonl",
                        "the rows are the changes of a database, as this connector writes them, "
                        "one record a line (docs/cdc.md)"),
@@ -195,14 +196,17 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                            "with --cdc: columns from elsewhere in the record, such as "
                            "lsn=source.lsn, for sequence.field"),
     [OPT_CHECKPOINTS] = FLAG("checkpoints", 0,
-                             "rows for 'table write --state FILE': lines between them tell it how "
-                             "to go on; --state names its file, which is only read"),
+                             "for a pipe into 'table write --state FILE': lines between the rows "
+                             "tell it how to go on; give both the same --state FILE, which is "
+                             "only read here"),
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
     [OPT_COMPLETE] = FLAG("complete", 0,
-                          "of a table without changelog: keep the last row of each key, and give "
-                          "-U with every +U, and -D with all its values"),
-    [OPT_FULL] = FLAG("full", 0, "all files of a bucket, whatever its picks would be"),
+                          "for tables without changelog: keep the last row of each key, and print "
+                          "-U in front of each +U, and -D with all values"),
+    [OPT_FULL] =
+        FLAG("full", 0,
+             "compact all files of each bucket, not only those whose number and size call for it"),
     [OPT_PARTITION] =
         VALUE("partition", 0, CLI_VALUE_TEXT, "K=V,...", "only the partitions with these values"),
     [OPT_ORDER_BY] = VALUE("order-by", 0, CLI_VALUE_TEXT, "COLUMN,...",
@@ -223,6 +227,72 @@ bool cli_options_have(const cli_option_list *list, cli_option_id id) {
     }
   }
   return false;
+}
+
+/* What an option is in certain verbs, where the words for all of them would say too much. */
+typedef struct option_note {
+  cli_option_id id;
+  const char *verbs; /* "table write", ...: each ends with a semicolon */
+  const char *doc;
+} option_note;
+
+static const option_note option_notes[] = {
+    {OPT_FORMAT, "table write;table import;",
+     "the format of the rows: jsonl, csv, arrow (an IPC stream) or parquet; else the name of the "
+     "file tells, else it is jsonl"},
+    {OPT_FORMAT, "table tail;",
+     "how to print: table, jsonl, json, csv, arrow (an IPC stream), parquet, or as a change feed: "
+     "debezium, canal; else table on a terminal and jsonl in a pipe"},
+    {OPT_HEADER, "table write;table import;",
+     "csv: the first line names the columns (the default)"},
+    {OPT_NO_HEADER, "table write;table import;",
+     "csv: the first line is a row, with the table's columns in their order"},
+    {OPT_NULL, "table write;table import;",
+     "csv: fields that are this text, without quotes, are NULL; else empty ones are"},
+    {OPT_KEY, "table lookup;",
+     "a primary key, COLUMN=VALUE,...; may be repeated; without it keys are read from standard "
+     "input, a JSON object a line"},
+    {OPT_KEY, "table alter;", "the key of the table option"},
+    {OPT_ROW_KIND_NAME, "table write;table import;",
+     "the name of the column, field or member that tells the row kind; else _row_kind"},
+    {OPT_ROW_KIND_NAME, "table tail;", "the name of the row kind's column; else _row_kind"},
+    {OPT_SNAPSHOT, "tag create;", "the snapshot to tag; else the latest"},
+    {OPT_SNAPSHOT, "table snapshot;", "show snapshot N; else the latest"},
+    {OPT_TAG, "branch create;", "the tag that the branch begins with; else the branch is empty"},
+    {OPT_WHERE, "table compact;",
+     "only partitions that satisfy this, such as \"day < '2024-05-01'\""},
+    {OPT_WHERE, "table delete;table update;",
+     "the rows that satisfy this, such as \"a >= 3 AND name LIKE 'x%'\"; TRUE: all rows"},
+    {OPT_LIMIT, "table explain;", "plan for at most N rows"},
+    {OPT_LIMIT, "table tail;", "end after N rows"},
+    {OPT_SELECT, "table explain;", "plan for these columns only"},
+    {OPT_LIMIT, "inspect;", "with --rows: at most N rows; else all of them, but 100 on a terminal"},
+    {OPT_STATE, "table write;table import;",
+     "keep in this file what is being committed and how far the input was read: the same call goes "
+     "on from there after any end, and every row is written once"},
+    {OPT_STATE, "table tail;",
+     "keep in this file how far the stream was printed, and go on from there"},
+    {OPT_FOLLOW, "table tail;", "wait for more when all was read (the default)"},
+    {OPT_FOLLOW, "table write;table import;",
+     "commit every 10 s, or as --every and --interval say, until the input or a signal ends it"},
+};
+
+const char *cli_option_doc(const cli_verb *verb, cli_option_id id) {
+  char name[64];
+  size_t n;
+  cli_verb_name(verb, name, sizeof(name) - 1);
+  n = strlen(name);
+  name[n++] = ';';
+  name[n] = '\0';
+  for (size_t i = 0; i < CLI_COUNT(option_notes); i++) {
+    const char *at = option_notes[i].id == id ? option_notes[i].verbs : "";
+    for (; *at != '\0'; at = strchr(at, ';') + 1) {
+      if (strncmp(at, name, n) == 0) {
+        return option_notes[i].doc;
+      }
+    }
+  }
+  return cli_options[id].doc;
 }
 
 /* A list, as it stands in a table. */
@@ -298,7 +368,7 @@ const cli_verb cli_verbs[] = {
      "'2024-05-01 12:30:00'.",
      cli_run_read, NULL},
     {"table", "lookup", ONE_TABLE, TAKES(OPT_SELECT, TRAVEL, OPT_KEY), CLI_SINCE_COMPACT,
-     "Print the rows of primary keys",
+     "Print the rows with the given primary keys",
      "All columns of the primary key are needed. A value is text as 'table read -f csv' prints it, "
      "in "
      "'' where it has a comma. A key that the "
@@ -389,7 +459,7 @@ const cli_verb cli_verbs[] = {
     {"table", "drop", ONE_TABLE, TAKES(OPT_IF_EXISTS, DANGER), CLI_SINCE_WRITE,
      "Drop a table with all its branches and files", NULL, cli_run_drop_table, NULL},
     {"table", "truncate", ONE_TABLE, TAKES(COMMIT, DANGER), CLI_SINCE_WRITE,
-     "Take all rows out of a table, by a snapshot without rows", NULL, cli_run_truncate, NULL},
+     "Take all rows out of a table, by a new snapshot without rows", NULL, cli_run_truncate, NULL},
     {"table", "write", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
      "Write rows into a table, from a file or from standard input",
      "--format is that of the rows: jsonl, csv, arrow (an IPC stream) or parquet; else the name of "
@@ -428,16 +498,18 @@ const cli_verb cli_verbs[] = {
      CLI_SINCE_WRITE, "As partition drop", NULL, cli_run_drop_partition, NULL},
     {"table", "rollback", ONE_TABLE,
      TAKES(OPT_TO_SNAPSHOT, OPT_TO_TAG, OPT_TO_TIMESTAMP, OPT_BRANCH, DANGER), CLI_SINCE_WRITE,
-     "Make an earlier snapshot the latest one; newer snapshots and tags go", NULL, cli_run_rollback,
-     NULL},
+     "Make an earlier snapshot the latest one; newer snapshots and tags are deleted", NULL,
+     cli_run_rollback, NULL},
     {"table", "expire", ONE_TABLE,
      TAKES(OPT_RETAIN_MAX, OPT_RETAIN_MIN, OPT_OLDER_THAN, OPT_BRANCH, DANGER), CLI_SINCE_WRITE,
      "Expire snapshots, and delete the files that nothing needs any more",
      "What tags, branches and consumers need stays.", cli_run_expire, NULL},
     {"table", "compact-manifests", ONE_TABLE, TAKES(COMMIT), CLI_SINCE_WRITE,
-     "Rewrite the manifests of a table into few", NULL, cli_run_compact_manifests, NULL},
+     "Merge the manifests of a table into fewer, larger ones", NULL, cli_run_compact_manifests,
+     NULL},
     {"table", "analyze", ONE_TABLE, TAKES(OPT_ALL_COLUMNS, COMMIT), CLI_SINCE_WRITE,
-     "Count rows and bytes, and keep them for planners", NULL, cli_run_analyze, NULL},
+     "Count rows and bytes, and keep the counts as statistics for query planners", NULL,
+     cli_run_analyze, NULL},
     {"partition", "drop", "TABLE K=V,...", 2, 64, CLI_VALUE_FOLDER, TAKES(COMMIT, DANGER),
      CLI_SINCE_WRITE, "Drop partitions: those that have all the given values",
      "Several K=V,... drop all that match one of them. The value __DEFAULT_PARTITION__ is NULL.",
@@ -463,22 +535,24 @@ const cli_verb cli_verbs[] = {
     {"branch", "rename", "TABLE NAME NEW", 3, 3, CLI_VALUE_FOLDER, NO_OPTIONS, CLI_SINCE_WRITE,
      "Give a branch another name", NULL, cli_run_rename_branch, NULL},
     {"branch", "fast-forward", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER, TAKES(DANGER), CLI_SINCE_WRITE,
-     "Make the table what the branch is", NULL, cli_run_fast_forward, NULL},
+     "Make the table what the branch is, with the branch's snapshots and schemas", NULL,
+     cli_run_fast_forward, NULL},
     {"consumer", "set", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_NEXT, OPT_BRANCH),
      CLI_SINCE_WRITE, "Set which snapshot a consumer reads next; it keeps that and those behind it",
      NULL, cli_run_set_consumer, NULL},
     {"consumer", "reset", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_NEXT, OPT_BRANCH),
-     CLI_SINCE_WRITE, "As set; without --next as delete", NULL, cli_run_set_consumer, "reset"},
+     CLI_SINCE_WRITE, "As consumer set; without --next as consumer delete", NULL,
+     cli_run_set_consumer, "reset"},
     {"consumer", "delete", "TABLE ID", 2, 2, CLI_VALUE_FOLDER, TAKES(OPT_IF_EXISTS, OPT_BRANCH),
      CLI_SINCE_WRITE, "Delete a consumer", NULL, cli_run_delete_consumer, NULL},
     {"consumer", "clear", ONE_TABLE, TAKES(OPT_INCLUDING, OPT_EXCLUDING, OPT_BRANCH),
-     CLI_SINCE_WRITE, "Delete all consumers, or those whose id matches", NULL,
+     CLI_SINCE_WRITE, "Delete all consumers, or those of --including and --excluding", NULL,
      cli_run_clear_consumers, NULL},
     {"fsck", NULL, ONE_TABLE, TAKES(OPT_DEEP, OPT_LEFT_SINCE, OPT_BRANCH), CLI_SINCE_WRITE,
-     "Check that all a table and its branches need is there and agrees",
-     "A fault a line as JSON, then a line that sums up; the exit code is 1 when there is a fault. "
-     "The "
-     "table should not be changed meanwhile.",
+     "Check a table and its branches: all files are there, and agree",
+     "Prints each fault as a line of JSON, then a line that sums up; the exit code is 1 when there "
+     "is a fault. Nobody should change the table meanwhile. \"unreachable\" counts files that "
+     "nothing names, such as those of writers that were killed: they do no harm.",
      cli_run_fsck, NULL},
     {"table", "compact", ONE_TABLE,
      TAKES(OPT_FULL, OPT_PARTITION, OPT_WHERE, OPT_DRY_RUN, OPT_ORDER_BY, OPT_ZORDER, OPT_HILBERT,

@@ -182,6 +182,8 @@ typedef struct cli_noun {
 extern const cli_noun cli_nouns[];
 extern const size_t cli_n_nouns;
 
+/* What an option is, in the words of this verb. */
+const char *cli_option_doc(const cli_verb *verb, cli_option_id id);
 /* "table read", or "inspect"; for messages. */
 void cli_verb_name(const cli_verb *verb, char *out, size_t size);
 /* The entry of a noun and verb (NULL for a noun that stands alone); NULL: there is none. */
