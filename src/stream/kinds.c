@@ -9,6 +9,11 @@ static bool says_yes(const tn_table *table, const char *key) {
   return text != NULL && tn_slice_is_nocase(tn_slice_text(text), "true");
 }
 
+bool tn_stream_monitors_files(const tn_table *table) {
+  const char *mode = tn_options_get(&table->options, "stream-scan-mode");
+  return mode != NULL && tn_slice_is_nocase(tn_slice_text(mode), "file-monitor");
+}
+
 static bool has_nullable_key(const tn_table *table) {
   const tn_schema *schema = table->schema;
   for (int32_t i = 0; i < schema->n_primary_keys; i++) {
@@ -23,7 +28,9 @@ static bool has_nullable_key(const tn_table *table) {
 
 tarn_status tn_stream_kinds_of(const tn_table *table, tn_stream_kinds *out, tarn_error *err) {
   const tn_table_facts *f = &table->facts;
-  if (!f->has_primary_key || f->merge_engine == TN_ENGINE_FIRST_ROW) {
+  if (tn_stream_monitors_files(table)) {
+    *out = TN_KINDS_ALL;
+  } else if (!f->has_primary_key || f->merge_engine == TN_ENGINE_FIRST_ROW) {
     *out = TN_KINDS_INSERT;
   } else if (says_yes(table, "scan.remove-normalize") ||
              f->changelog_producer != TN_CHANGELOG_NONE) {
@@ -47,7 +54,7 @@ static tarn_status check_engine(const tn_table *table, tarn_error *err) {
   };
   const tn_table_facts *f = &table->facts;
   if (!f->has_primary_key || f->changelog_producer != TN_CHANGELOG_NONE ||
-      f->merge_engine == TN_ENGINE_DEDUPLICATE) {
+      f->merge_engine == TN_ENGINE_DEDUPLICATE || tn_stream_monitors_files(table)) {
     return TARN_OK;
   }
   return tn_fail(err, TARN_E_INVALID,
@@ -59,7 +66,6 @@ static tarn_status check_engine(const tn_table *table, tarn_error *err) {
 
 tarn_status tn_stream_check(const tn_table *table, tarn_error *err) {
   const tn_options *options = &table->options;
-  const char *kind = tn_options_get(options, "stream-scan-mode");
   tn_stream_kinds kinds;
   bool reads_overwrites;
   TN_TRY(check_engine(table, err));
@@ -87,9 +93,6 @@ tarn_status tn_stream_check(const tn_table *table, tarn_error *err) {
     return tn_fail(err, TARN_E_INVALID,
                    "%s: option 'scan.dedicated-split-generation' is for batch reads only",
                    table->full_name);
-  }
-  if (kind != NULL && tn_slice_is_nocase(tn_slice_text(kind), "file-monitor")) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "%s: stream-scan-mode=file-monitor", table->full_name);
   }
   return tn_stream_kinds_of(table, &kinds, err);
 }

@@ -7,6 +7,7 @@
  *   producer none, remove-normalize +I           the same, told as ALL     ALL
  *   producer input                  +I           the kinds that came in    ALL
  *   producer lookup, full-comp.     +I           +I, -U, +U, -D            ALL
+ *   any, by file-monitor            +I           -D, +I                    ALL
  *
  * (In the full phase a merged row has the kind of its last version, which may be +U.)
  *
@@ -30,6 +31,11 @@ typedef enum tn_stream_kinds {
 /* Errors: INVALID (a nullable primary key without a changelog producer). */
 TN_CHECKED tarn_status tn_stream_kinds_of(const tn_table *table, tn_stream_kinds *out,
                                           tarn_error *err);
+
+/* stream-scan-mode = file-monitor: a stream of files, not of rows: every snapshot is planned, of
+ * any kind, as the files that it removed and those that it added. Who reads them all the same gets
+ * -D and +I. */
+bool tn_stream_monitors_files(const tn_table *table);
 
 /* Can the table be streamed with these options? Errors: INVALID with Java's words, UNSUPPORTED. */
 TN_CHECKED tarn_status tn_stream_check(const tn_table *table, tarn_error *err);

@@ -356,7 +356,7 @@ static tarn_status plan_part(planner *p, tn_snapshot_part part, const tn_snapsho
   p->bucket = number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number : INT32_MIN;
   TN_TRY(tn_scan_filter_init(&p->filter, p->table, p->scan->predicate, &p->scratch, err));
   TN_TRY(read_lists(p, part, s, err));
-  if (part == TN_SNAPSHOT_OVERWRITE) {
+  if (part == TN_SNAPSHOT_FILES) {
     TN_TRY(gather_changes(p, err));
     TN_TRY(make_overwrite_splits(p, err));
     return take_over_memory(p, err);
@@ -387,7 +387,7 @@ tarn_status tn_snapshot_plan(const tn_snapshot_scan *scan, tn_snapshot_part part
       [TN_SNAPSHOT_STATE] = TN_PLAN_STATE,
       [TN_SNAPSHOT_DELTA] = TN_PLAN_DELTA,
       [TN_SNAPSHOT_CHANGELOG] = TN_PLAN_CHANGELOG,
-      [TN_SNAPSHOT_OVERWRITE] = TN_PLAN_DIFF,
+      [TN_SNAPSHOT_FILES] = TN_PLAN_DIFF,
   };
   tarn_env *env = scan->table->env;
   planner p = {.scan = scan, .table = scan->table};

@@ -3,7 +3,8 @@
  *   STATE      all live files, packed as in a batch; files below a level may be left out
  *   DELTA      the files that the snapshot added, not merged
  *   CHANGELOG  its changelog files, not merged
- *   OVERWRITE  bucket by bucket the files that it removed, and those that it added
+ *   FILES      bucket by bucket the files that it removed, and those that it added: what an
+ *              overwrite replaced, or any snapshot where files are monitored
  *
  * Changes of a primary-key table, and of an append table with buckets, are one split a bucket, so
  * that the order in a bucket stays. A streaming split carries no deletion vectors.
@@ -20,7 +21,7 @@ typedef enum tn_snapshot_part {
   TN_SNAPSHOT_STATE,
   TN_SNAPSHOT_DELTA,
   TN_SNAPSHOT_CHANGELOG,
-  TN_SNAPSHOT_OVERWRITE
+  TN_SNAPSHOT_FILES
 } tn_snapshot_part;
 
 typedef struct tn_snapshot_scan {

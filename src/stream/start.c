@@ -7,6 +7,7 @@
 #include "plan/finder.h"
 #include "plan/travel.h"
 #include "stream/follow.h"
+#include "stream/kinds.h"
 
 typedef struct seeker {
   tn_table *table;
@@ -287,6 +288,9 @@ tarn_status tn_start_find(tn_table *table, tn_starter *starter, tn_arena *arena,
   }
   if (kind != NULL && tn_slice_is_nocase(tn_slice_text(kind), "compact-bucket-table")) {
     return start_after_compaction(&s, err);
+  }
+  if (tn_stream_monitors_files(table)) {
+    return start_latest_full(&s, err);
   }
   TN_TRY(start_at_consumer(&s, &found, err));
   return found ? TARN_OK : find_mode(&s)(&s, err);

@@ -21,6 +21,7 @@ struct tn_stream_scan {
   const char *consumer; /* NULL: none; of the table's options */
 
   bool follows_changelog; /* else what snapshots added */
+  bool monitors_files;    /* every snapshot, as files that it removed and added */
   bool reads_overwrites;
   bool real_buckets_only;
   bool is_decoupled;
@@ -78,7 +79,9 @@ static tarn_status read_options(tn_stream_scan *s, tarn_error *err) {
   bool append_overwrites;
   TN_TRY(tn_stream_check(s->table, err));
   s->consumer = tn_options_get(options, "consumer-id");
-  s->follows_changelog = f->changelog_producer != TN_CHANGELOG_NONE && !compacts;
+  s->monitors_files = tn_stream_monitors_files(s->table);
+  s->follows_changelog =
+      f->changelog_producer != TN_CHANGELOG_NONE && !compacts && !s->monitors_files;
   s->real_buckets_only =
       f->bucket_mode == TN_BUCKETS_POSTPONE && f->changelog_producer != TN_CHANGELOG_NONE;
   TN_TRY(tn_options_bool(options, "streaming-read-overwrite", &s->reads_overwrites, err));
@@ -89,7 +92,7 @@ static tarn_status read_options(tn_stream_scan *s, tarn_error *err) {
   TN_TRY(
       tn_options_int(options, "streaming.read.snapshot.delay", &s->delay_ms, &s->has_delay, err));
   TN_TRY(tn_changelog_is_decoupled(s->table, &s->is_decoupled, err));
-  return find_min_level(s, err);
+  return s->monitors_files ? TARN_OK : find_min_level(s, err);
 }
 
 tarn_status tn_stream_scan_create(const tn_stream_scan_options *options, tn_stream_scan **out,
@@ -204,8 +207,10 @@ static tarn_status part_of(const tn_stream_scan *s, const tn_snapshot *snapshot,
                            tn_snapshot_part *out, bool *is_wanted, tarn_error *err) {
   (void)err;
   *is_wanted = true;
-  if (snapshot->commit_kind == TN_COMMIT_OVERWRITE && s->reads_overwrites) {
-    *out = s->table->facts.has_primary_key ? TN_SNAPSHOT_OVERWRITE : TN_SNAPSHOT_DELTA;
+  if (s->monitors_files) {
+    *out = TN_SNAPSHOT_FILES;
+  } else if (snapshot->commit_kind == TN_COMMIT_OVERWRITE && s->reads_overwrites) {
+    *out = s->table->facts.has_primary_key ? TN_SNAPSHOT_FILES : TN_SNAPSHOT_DELTA;
   } else if (s->follows_changelog) {
     *out = TN_SNAPSHOT_CHANGELOG;
     *is_wanted = snapshot->changelog_manifest_list != NULL;

@@ -172,6 +172,66 @@ static void follow__an_overwrite_removes_what_was_there(void **state) {
   sm_end(&m);
 }
 
+/* stream-scan-mode=file-monitor: files that each snapshot removed and added, whatever made it, of
+ * tables that have no changelog, too. */
+static void follow__a_monitor_sees_files_of_every_commit(void **state) {
+  static const struct {
+    const char *keys, *options, *appended, *compacted;
+  } cases[] = {
+      {"k", "bucket=1", "2: +I 1|b;+I 3|b",
+       "4: -D 1|b;-D 2|a;-D 3|b;-D 4|c;+I 1|b;+I 2|a;+I 3|b;+I 4|c"},
+      {"k", "bucket=1;merge-engine=partial-update", "2: +I 1|b;+I 3|b",
+       "4: -D 1|b;-D 2|a;-D 3|b;-D 4|c;+I 1|b;+I 2|a;+I 3|b;+I 4|c"},
+      {"k", "bucket=1;changelog-producer=input", "2: +I 1|b;+I 3|b",
+       "4: -D 1|b;-D 2|a;-D 3|b;-D 4|c;+I 1|b;+I 2|a;+I 3|b;+I 4|c"},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    stream_maker m;
+    tn_table *table;
+    tn_stream_scan *scan;
+    tn_stream_kinds kinds;
+    sm_begin(&m, KEYED, "", cases[i].keys, cases[i].options);
+    table = sm_table(&m, "stream-scan-mode=file-monitor;consumer-id=c;scan.mode=latest");
+    OK(tn_stream_kinds_of(table, &kinds, err));
+    assert_int_equal(kinds, TN_KINDS_ALL);
+    scan = sm_scan(&m, table);
+    assert_string_equal(sm_step(&m, scan, table), "waiting");
+    sm_commit(&m, "1|a;2|a");
+    assert_string_equal(sm_step(&m, scan, table), "1: +I 1|a;+I 2|a");  // not of scan.mode
+    sm_commit(&m, "1|b;3|b");
+    assert_string_equal(sm_step(&m, scan, table), cases[i].appended);
+    wm_close(&m.w);
+    m.w.options.compacts = m.w.options.waits = true;
+    wm_open(&m.w);
+    wm_write(&m.w, "4|c");
+    OK(tn_write_compact_all(m.w.write, true, err));
+    wm_commit(&m.w);
+    assert_string_equal(sm_step(&m, scan, table), "3: +I 4|c");
+    assert_string_equal(sm_step(&m, scan, table), cases[i].compacted);
+    sm_overwrite(&m, "9|z");
+    assert_string_equal(sm_step(&m, scan, table), "5: -D 1|b;-D 2|a;-D 3|b;-D 4|c;+I 9|z");
+    assert_string_equal(sm_step(&m, scan, table), "waiting");
+    tn_stream_scan_free(scan);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
+/* stream-scan-mode=compact-bucket-table: what came after the last compaction, as it was written. */
+static void follow__what_compactions_still_have_to_do(void **state) {
+  stream_maker m;
+  (void)state;
+  sm_begin(&m, KEYED, "", "k", "bucket=1;changelog-producer=input");
+  sm_commit(&m, "1|a");
+  STEPS(&m, "stream-scan-mode=compact-bucket-table", "started 1", "1: +I 1|a", "waiting");
+  sm_changelog(&m, "9|x");  // a COMPACT snapshot
+  sm_commit(&m, "2|b;-D 1|a");
+  STEPS(&m, "stream-scan-mode=compact-bucket-table;scan.mode=latest-full", "started 3",
+        "3: -D 1|a;+I 2|b", "waiting");
+  sm_end(&m);
+}
+
 static void follow__overwrites_of_append_tables_are_their_new_rows(void **state) {
   stream_maker m;
   (void)state;
@@ -499,6 +559,8 @@ int main(void) {
       cmocka_unit_test(start__a_consumer_comes_before_the_mode),
       cmocka_unit_test(follow__compactions_and_overwrites_are_passed_over),
       cmocka_unit_test(follow__an_overwrite_removes_what_was_there),
+      cmocka_unit_test(follow__a_monitor_sees_files_of_every_commit),
+      cmocka_unit_test(follow__what_compactions_still_have_to_do),
       cmocka_unit_test(follow__overwrites_of_append_tables_are_their_new_rows),
       cmocka_unit_test(follow__a_producer_gives_its_changelog_of_any_commit),
       cmocka_unit_test(follow__the_full_phase_leaves_out_what_comes_again),
