@@ -137,11 +137,11 @@ static bool read_record(cdc_reader *reader, const char *text, size_t n, cdc_reco
   if (!(known > 0 ? cdc_json_parse_rest(json, text, n, known) : cdc_json_parse(json, text, n))) {
     return no_json(json, text, n, fault);
   }
-  if (json->nodes[0].kind == CDC_NULL) {
+  if (json->nodes[0].kind == CDC_NULL && reader->format->read != cdc_read_debezium) {
     out->class = CDC_TOMBSTONE;
     return true;
   }
-  if (json->nodes[0].kind != CDC_OBJECT) {
+  if (json->nodes[0].kind != CDC_OBJECT && json->nodes[0].kind != CDC_NULL) {
     return cdc_wrong(json, 0, "an object {...}", fault);
   }
   return reader->format->read(reader, out, fault);
@@ -199,7 +199,8 @@ static bool read_canal(cdc_reader *reader, cdc_record *out, cli_row_fault *fault
   }
   if (op == CLI_COUNT(ops)) {
     static const char *const others[] = {"QUERY",          "INIT_DDL",  "TRANSACTIONBEGIN",
-                                         "TRANSACTIONEND", "HEARTBEAT", "MHEARTBEAT"};
+                                         "TRANSACTIONEND", "HEARTBEAT", "MHEARTBEAT",
+                                         "TIDB_WATERMARK"};
     for (size_t i = 0; i < CLI_COUNT(others); i++) {
       if (cdc_json_equals(json, type, others[i])) {
         out->class = i < 2 ? CDC_OTHER : i < 4 ? CDC_TRANSACTION : CDC_HEARTBEAT;
@@ -346,10 +347,10 @@ static bool read_jsonl(cdc_reader *reader, cdc_record *out, cli_row_fault *fault
 /* ------------------------------------------------------------------ formats */
 
 const cdc_format cdc_formats[] = {
-    {"debezium", {CDC_BASE64, CDC_PLAIN, CDC_DECIMALS_GUESS, NULL}, true, cdc_read_debezium},
-    {"canal", {CDC_LATIN1, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL}, true, read_canal},
-    {"maxwell", {CDC_BASE64, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL}, true, read_maxwell},
-    {"jsonl", {CDC_HEX, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL}, false, read_jsonl},
+    {"debezium", {CDC_BASE64, CDC_PLAIN, CDC_DECIMALS_GUESS, NULL, false}, true, cdc_read_debezium},
+    {"canal", {CDC_LATIN1, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL, true}, true, read_canal},
+    {"maxwell", {CDC_BASE64, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL, false}, true, read_maxwell},
+    {"jsonl", {CDC_HEX, CDC_PLAIN, CDC_DECIMALS_TEXT, NULL, true}, false, read_jsonl},
 };
 const size_t cdc_n_formats = CLI_COUNT(cdc_formats);
 

@@ -82,6 +82,7 @@ struct cdc_reader {
   size_t n_schemas;
   const cdc_schema *schema_in_front; /* of this record, when its text was known already */
   cli_text scratch, unwrapped;
+  bool tombstone_is_all; /* of a delete: the rows came flat, and none says that it is deleted */
   bool is_unwrapped;     /* the nodes are those of `unwrapped`, */
   size_t wrapped_at;     /* which stands there in the record */
   const char *kind_name; /* of JSON lines */

@@ -305,10 +305,21 @@ static bool unwrap(cdc_reader *reader, uint32_t key, uint32_t value, cli_row_fau
   return cdc_reparse(reader, fault);
 }
 
-/* The content of a half: without its schema. */
+/* Is it a change, or a row that was taken out of one? Such a row may have columns of any name,
+ * those of envelopes, too. */
+static bool is_change(const cdc_json *json, uint32_t at) {
+  return cdc_json_find(json, at, "op") != CDC_NONE || cdc_json_find(json, at, "__op") != CDC_NONE ||
+         cdc_json_find(json, at, "__deleted") != CDC_NONE;
+}
+
+/* The content of a half: without its schema. (What stands in front of a known schema's record is
+ * not among the nodes.) */
 static uint32_t content(const cdc_json *json, uint32_t at) {
   uint32_t payload = cdc_json_find(json, at, "payload");
-  return payload != CDC_NONE ? payload : at;
+  bool is_envelope = payload != CDC_NONE &&
+                     ((payload == at + 1 && json->nodes[payload].after == json->nodes[at].after) ||
+                      cdc_json_find(json, at, "schema") != CDC_NONE);
+  return is_envelope ? payload : at;
 }
 
 /* ------------------------------------------------------------------ records */
@@ -343,7 +354,10 @@ static bool read_other(cdc_reader *reader, uint32_t root, cdc_record *out, cli_r
     out->class = CDC_HEARTBEAT;
     return true;
   }
-  return cdc_wrong(json, root, "a change of Debezium with the field 'op'", fault);
+  return cdc_wrong(json, root,
+                   "a change of Debezium with the field 'op', or a row with '__op' or '__deleted' "
+                   "in it (ExtractNewRecordState with add.fields=op)",
+                   fault);
 }
 
 static bool wrong_field(const cdc_json *json, uint32_t at, uint32_t root, const char *expected,
@@ -399,6 +413,43 @@ static bool read_change(cdc_reader *reader, uint32_t root, uint32_t op, uint32_t
   return true;
 }
 
+/* The first of these members that is a text. */
+static bool take_flat_name(cdc_reader *reader, uint32_t root, const char *short_name,
+                           const char *long_name, cdc_name *out) {
+  uint32_t at = cdc_json_find(&reader->json, root, short_name);
+  return cdc_take_name(reader, at != CDC_NONE ? at : cdc_json_find(&reader->json, root, long_name),
+                       out);
+}
+
+/* A message with no value. Behind a delete it is for the log's compaction alone; of rows that are
+ * taken out of their changes, and do not say themselves that they are deleted, it is the delete.
+ * Rule: delete.tombstone.handling.mode (delete.handling.mode=drop, drop.tombstones=false). */
+static bool read_tombstone(cdc_reader *reader, uint32_t key, cdc_record *out,
+                           cli_row_fault *fault) {
+  const cdc_json *json = &reader->json;
+  uint32_t row = key != CDC_NONE ? content(json, key) : CDC_NONE;
+  cdc_change *change;
+  out->class = CDC_TOMBSTONE;
+  if (!reader->tombstone_is_all) {
+    return true;
+  }
+  out->class = CDC_ROWS;
+  if (!cdc_json_is(json, row, CDC_OBJECT)) {
+    return cdc_wrong(json, row != CDC_NONE ? row : 0,
+                     "the message's key beside it ({\"key\":{..},\"value\":null}): of flat rows "
+                     "without '__deleted' a tombstone is all that tells of a delete",
+                     fault);
+  }
+  change = cdc_add_change(reader, out, fault);
+  if (change == NULL) {
+    return false;
+  }
+  out->is_flat = true;
+  change->op = CDC_DELETE;
+  change->before = row;
+  return true;
+}
+
 /* What ExtractNewRecordState leaves of a change: the row, with "__op", "__deleted", "__table" in it
  * (add.fields, delete.tombstone.handling.mode=rewrite). */
 static bool read_flat(cdc_reader *reader, uint32_t root, cdc_record *out, cli_row_fault *fault) {
@@ -422,22 +473,32 @@ static bool read_flat(cdc_reader *reader, uint32_t root, cdc_record *out, cli_ro
     letter = 'd';
   }
   out->is_flat = true;
+  reader->tombstone_is_all = deleted == CDC_NONE;
   change->op = letter == 'd' ? CDC_DELETE : letter == 'u' ? CDC_UPDATE : CDC_INSERT;
   change->before = letter == 'd' ? root : CDC_NONE;
   change->after = letter == 'd' ? CDC_NONE : root;
-  return (cdc_take_name(reader, cdc_json_find(json, root, "__table"), &out->table) &&
-          cdc_take_name(reader, cdc_json_find(json, root, "__db"), &out->database) &&
-          cdc_take_name(reader, cdc_json_find(json, root, "__schema"), &out->schema_name)) ||
+  return (take_flat_name(reader, root, "__table", "__source_table", &out->table) &&
+          take_flat_name(reader, root, "__db", "__source_db", &out->database) &&
+          take_flat_name(reader, root, "__schema", "__source_schema", &out->schema_name)) ||
          cdc_wrong(json, root, "shorter names", fault);
 }
 
 bool cdc_read_debezium(cdc_reader *reader, cdc_record *out, cli_row_fault *fault) {
   const cdc_json *json = &reader->json;
-  uint32_t key = cdc_json_find(json, 0, "key"), value = cdc_json_find(json, 0, "value");
-  uint32_t payload = cdc_json_find(json, 0, "payload"), root = 0, schema, op;
-  bool is_kcat = payload != CDC_NONE && cdc_json_find(json, 0, "topic") != CDC_NONE;
+  uint32_t key = CDC_NONE, value = CDC_NONE, payload = CDC_NONE, root = 0, schema, op;
+  bool is_kcat = false;
+  if (json->nodes[0].kind == CDC_NULL) {
+    return read_tombstone(reader, CDC_NONE, out, fault);
+  }
+  if (!is_change(json, 0)) {
+    key = cdc_json_find(json, 0, "key");
+    value = cdc_json_find(json, 0, "value");
+    payload = cdc_json_find(json, 0, "payload");
+    is_kcat = payload != CDC_NONE && cdc_json_find(json, 0, "topic") != CDC_NONE;
+  }
   if (is_kcat || cdc_json_is(json, value, CDC_STRING) || cdc_json_is(json, key, CDC_STRING)) {
-    if (is_kcat ? cdc_json_is_null(json, payload) : cdc_json_is_null(json, value)) {
+    bool is_null = cdc_json_is_null(json, is_kcat ? payload : value);
+    if (is_null && !reader->tombstone_is_all) { /* whatever the key is */
       out->class = CDC_TOMBSTONE;
       return true;
     }
@@ -458,11 +519,10 @@ bool cdc_read_debezium(cdc_reader *reader, cdc_record *out, cli_row_fault *fault
   } else if (!reader->is_unwrapped && root == 0) {
     out->schema = reader->schema_in_front;
   }
-  root = content(json, root);
+  root = is_change(json, root) ? root : content(json, root);
   out->meta = root;
   if (json->nodes[root].kind == CDC_NULL) {
-    out->class = CDC_TOMBSTONE;
-    return true;
+    return read_tombstone(reader, key, out, fault);
   }
   if (json->nodes[root].kind != CDC_OBJECT) {
     return cdc_wrong(json, root, "a change as an object", fault);

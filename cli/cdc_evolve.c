@@ -44,6 +44,15 @@ static const struct {
     {"mediumblob", "BYTES", NULL, 0, 0, 0},
     {"longblob", "BYTES", NULL, 0, 0, 0},
     {"bit", "BYTES", NULL, 0, 0, 0},
+    {"geometry", "BYTES", NULL, 0, 0, 0}, /* the bytes that MySQL keeps */
+    {"point", "BYTES", NULL, 0, 0, 0},
+    {"linestring", "BYTES", NULL, 0, 0, 0},
+    {"polygon", "BYTES", NULL, 0, 0, 0},
+    {"multipoint", "BYTES", NULL, 0, 0, 0},
+    {"multilinestring", "BYTES", NULL, 0, 0, 0},
+    {"multipolygon", "BYTES", NULL, 0, 0, 0},
+    {"geometrycollection", "BYTES", NULL, 0, 0, 0},
+    {"geomcollection", "BYTES", NULL, 0, 0, 0},
 };
 
 static bool mysql_type(const char *text, size_t n, char *out, size_t size) {
@@ -71,7 +80,7 @@ static bool mysql_type(const char *text, size_t n, char *out, size_t size) {
       break;
     }
   }
-  if (best == SIZE_MAX) { /* text, json, enum, set, geometry */
+  if (best == SIZE_MAX) { /* text, json, enum, set */
     (void)snprintf(out, size, "STRING");
     return true;
   }
@@ -93,6 +102,13 @@ static bool mysql_type(const char *text, size_t n, char *out, size_t size) {
   }
   out[length] = '\0';
   return true;
+}
+
+bool cdc_mysql_is_bytes(const char *text, size_t n) {
+  char type[80];
+  return mysql_type(text, n, type, sizeof(type)) &&
+         (strcmp(type, "BYTES") == 0 || strncmp(type, "BINARY", 6) == 0 ||
+          strncmp(type, "VARBINARY", 9) == 0);
 }
 
 /* ------------------------------------------------------------------ new columns */

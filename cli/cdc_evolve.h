@@ -8,6 +8,8 @@
  * from the value. false: nothing tells it (null). types: cdc_record.types. */
 bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t types,
                   char *out, size_t size);
+/* Are the values of a type of MySQL's bytes rather than text? BLOBs, BINARY, geometries, BIT(n). */
+bool cdc_mysql_is_bytes(const char *type, size_t n);
 /* The type that a column must widen to for a value that it has refused; false: none, or none that
  * Paimon changes a column to by itself. Rule: UpdatedDataFieldsProcessFunctionBase. */
 bool cdc_wider_type(const cdc_json *json, uint32_t value, const cdc_hint *hint,

@@ -5,126 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cdc_engine.h"
 #include "cdc_evolve.h"
-#include "json.h"
 
 /* ------------------------------------------------------------------ opening */
-
-/* An option of the table, or of -o. */
-static void find_option(const cdc_run *run, const cli_json *json, const char *key, char *out,
-                        size_t size) {
-  size_t options = cli_json_find(json, 0, "options");
-  out[0] = '\0';
-  if (options != SIZE_MAX) {
-    cli_json_copy(json, options, key, out, size);
-  }
-  for (size_t i = 0; i < run->session->args->n_table_options; i++) {
-    const tarn_option *o = &run->session->args->table_options[i];
-    if (strcmp(o->key, key) == 0 && o->value != NULL) {
-      (void)snprintf(out, size, "%s", o->value);
-    }
-  }
-}
-
-static cli_column *find_column(cdc_target *t, const char *name) {
-  t->columns->root.next_child = 0;
-  return cli_column_find(&t->columns->root, name, strlen(name));
-}
-
-static bool is_set(const cdc_run *run, const cli_json *json, const char *key) {
-  char value[16];
-  find_option(run, json, key, value, sizeof(value));
-  return strcmp(value, "true") == 0 || strcmp(value, "TRUE") == 0;
-}
-
-/* Do the options let a first-row or partial-update table take deletes? */
-static bool lets_deletes(const cdc_run *run, const cli_json *json) {
-  static const char *const keys[] = {"ignore-delete",
-                                     "first-row.ignore-delete",
-                                     "partial-update.ignore-delete",
-                                     "deduplicate.ignore-delete",
-                                     "partial-update.remove-record-on-delete",
-                                     "partial-update.remove-record-on-sequence-group"};
-  static const char group[] = ".sequence-group";
-  size_t options = cli_json_find(json, 0, "options");
-  bool lets = false;
-  for (size_t i = 0; i < CLI_COUNT(keys); i++) {
-    lets = lets || is_set(run, json, keys[i]);
-  }
-  for (size_t i = options != SIZE_MAX ? cli_json_first(json, options) : SIZE_MAX;
-       i != SIZE_MAX && i < json->nodes[options].after; i = json->nodes[i].after) {
-    size_t n = json->nodes[i].key_end - json->nodes[i].key_begin;
-    lets = lets ||
-           (n > sizeof(group) && memcmp(json->text + json->nodes[i].key_end - (sizeof(group) - 1),
-                                        group, sizeof(group) - 1) == 0);
-  }
-  return lets;
-}
-
-/* What the merge engine and the changelog want. */
-static void look_at_engine(cdc_target *t, const cli_json *json) {
-  char engine[64], producer[64];
-  find_option(t->run, json, "merge-engine", engine, sizeof(engine));
-  find_option(t->run, json, "changelog-producer", producer, sizeof(producer));
-  if (t->has_key && (strcmp(engine, "first-row") == 0 || strcmp(engine, "partial-update") == 0)) {
-    t->refuses_deletes = !lets_deletes(t->run, json);
-  } else if (t->has_key) {
-    t->needs_values = strcmp(engine, "aggregation") == 0;
-    t->wants_before = t->needs_values || strcmp(producer, "input") == 0;
-  }
-}
-
-/* Keys, defaults, engine. */
-static tarn_status look_at_table(cdc_target *t, tarn_error *err) {
-  tarn_string facts;
-  cli_json json;
-  char value[128];
-  cli_text name = {0};
-  size_t keys, fields;
-  tarn_status st = tarn_table_describe(t->table, &facts, err);
-  if (st != TARN_OK) {
-    return st;
-  }
-  if (!cli_json_parse(facts.data, facts.length, &json)) {
-    tarn_string_free(&facts);
-    return cli_no_memory(err);
-  }
-  keys = cli_json_find(&json, 0, "primary_keys");
-  for (size_t i = keys != SIZE_MAX ? cli_json_first(&json, keys) : SIZE_MAX;
-       i != SIZE_MAX && i < json.nodes[keys].after; i = json.nodes[i].after) {
-    cli_column *c;
-    name.len = 0;
-    cli_json_text(&json, i, &name);
-    cli_text_char(&name, '\0');
-    c = name.is_broken ? NULL : find_column(t, name.data);
-    if (c != NULL) {
-      t->is_key[c - t->columns->root.children] = t->has_key = true;
-    }
-  }
-  fields = cli_json_find(&json, 0, "fields");
-  for (size_t i = fields != SIZE_MAX ? cli_json_first(&json, fields) : SIZE_MAX;
-       i != SIZE_MAX && i < json.nodes[fields].after; i = json.nodes[i].after) {
-    size_t given = cli_json_find(&json, i, "default"), at = cli_json_find(&json, i, "name");
-    if (given != SIZE_MAX && json.nodes[given].kind != CLI_JSON_NULL && at != SIZE_MAX) {
-      cli_column *c;
-      name.len = 0;
-      cli_json_text(&json, at, &name);
-      cli_text_char(&name, '\0');
-      c = name.is_broken ? NULL : find_column(t, name.data);
-      if (c != NULL) {
-        c->takes_null = true; /* the table puts its default there */
-      }
-    }
-  }
-  look_at_engine(t, &json);
-  find_option(t->run, &json, "rowkind.field", value, sizeof(value));
-  t->kind_column = value[0] != '\0' ? find_column(t, value) : NULL;
-  cli_json_reset(&json);
-  tarn_string_free(&facts);
-  st = name.is_broken ? cli_no_memory(err) : TARN_OK;
-  cli_text_reset(&name);
-  return st;
-}
 
 static tarn_status open_writer(cdc_target *t, tarn_error *err) {
   const cli_session *s = t->run->session;
@@ -168,15 +52,18 @@ static void close_table(cdc_target *t) {
   cli_columns_free(t->columns);
   tarn_table_free(t->table);
   free(t->is_key);
+  free(t->keeps_null);
+  free(t->is_order);
   free(t->metas);
   t->writer = NULL;
   t->committer = NULL;
   t->columns = NULL;
   t->table = NULL;
-  t->is_key = NULL;
+  t->is_key = t->keeps_null = t->is_order = NULL;
   t->metas = NULL;
   t->kind_column = NULL;
   t->has_key = t->wants_before = t->needs_values = t->refuses_deletes = false;
+  t->has_order = t->needs_all_order = t->ignores_deletes = false;
 }
 
 /* A sink that goes on where the state says, or, after a change of the schema, where the one before
@@ -221,12 +108,17 @@ static tarn_status open_table(cdc_target *t, tarn_error *err) {
     st = cli_columns_create(s->env, &schema, 0, t->run->kind_name, &t->columns, err);
   }
   if (st == TARN_OK) {
-    t->is_key = calloc((size_t)t->columns->root.n_children + 1, sizeof(*t->is_key));
+    size_t n = (size_t)t->columns->root.n_children + 1;
+    t->is_key = calloc(n, sizeof(*t->is_key));
+    t->keeps_null = calloc(n, sizeof(*t->keeps_null));
+    t->is_order = calloc(n, sizeof(*t->is_order));
     t->metas = calloc(t->run->n_metas + 1, sizeof(*t->metas));
-    st = t->is_key == NULL || t->metas == NULL ? cli_no_memory(err) : look_at_table(t, err);
+    st = t->is_key == NULL || t->keeps_null == NULL || t->is_order == NULL || t->metas == NULL
+             ? cli_no_memory(err)
+             : cdc_engine_look(t, err);
   }
   for (size_t i = 0; i < t->run->n_metas && st == TARN_OK; i++) {
-    t->metas[i] = find_column(t, t->run->metas[i].key);
+    t->metas[i] = cdc_engine_column(t, t->run->metas[i].key);
     if (t->metas[i] == NULL) {
       st = cli_usage(err, "--metadata: the table %s has no column '%s'", t->name,
                      t->run->metas[i].key);
@@ -383,13 +275,61 @@ static bool value_refused(image_job *j, cli_column *c, const cdc_hint *hint) {
   return refused(j, c, bad);
 }
 
-/* Postgres: a value that was too long to be logged, and did not change. */
-static bool is_unavailable(const cdc_json *json, const cdc_node *node) {
-  static const char *const words[] = {"__debezium_unavailable_value",
-                                      "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="};
-  const char *text = json->text + node->begin;
-  return (node->n == 28 && memcmp(text, words[0], 28) == 0) ||
-         (node->n == 40 && memcmp(text, words[1], 40) == 0);
+/* ------------------------------------------------------------------ values that were not logged */
+
+#define PLACEHOLDER "__debezium_unavailable_value"
+
+/* Does the node's text, as it stands there, say it? As a text; as bytes in base64 or hexadecimal
+ * digits; as the JSON of a map. */
+static bool is_placeholder(const cdc_json *json, const cdc_node *node) {
+  static const char *const words[] = {
+      PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
+      "5f5f646562657a69756d5f756e617661696c61626c655f76616c7565",
+      "{\\\"" PLACEHOLDER "\\\":\\\"" PLACEHOLDER "\\\"}",
+      "b68a35a7-17ad-35b3-af2a-ae46edb4545a" /* in a list of UUIDs: the one of that name */};
+  for (size_t i = 0; i < CLI_COUNT(words); i++) {
+    if (node->n == strlen(words[i]) && memcmp(json->text + node->begin, words[i], node->n) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A list of it, or of its bytes as numbers; a map of it to itself. */
+static bool is_nested_placeholder(const cdc_json *json, uint32_t at) {
+  static const char word[] = PLACEHOLDER;
+  const cdc_node *node = &json->nodes[at], *item = node + 1;
+  size_t n = node->after - at - 1;
+  if (n == 1) {
+    return item->kind == CDC_STRING && is_placeholder(json, item) &&
+           (node->kind == CDC_LIST || (item->n_key == sizeof(word) - 1 &&
+                                       memcmp(json->text + item->key, word, item->n_key) == 0));
+  }
+  if (node->kind != CDC_LIST || n != sizeof(word) - 1) {
+    return false;
+  }
+  for (size_t i = 0; i < n; i++, item++) {
+    if (item->kind != CDC_NUMBER ||
+        strtod(json->text + item->begin, NULL) != (double)(unsigned char)word[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Postgres, Oracle: a value that was too long to be logged, and did not change. Rule: Debezium's
+ * unavailable.value.placeholder, UnchangedToastedPlaceholder. */
+static bool is_unavailable(const cdc_json *json, uint32_t at) {
+  const cdc_node *node = &json->nodes[at];
+  switch (node->kind) {
+    case CDC_STRING:
+      return node->n >= sizeof(PLACEHOLDER) - 1 && node->n <= 67 && is_placeholder(json, node);
+    case CDC_LIST:
+    case CDC_OBJECT:
+      return is_nested_placeholder(json, at);
+    default:
+      return false;
+  }
 }
 
 static uint32_t find_member(const cdc_json *json, uint32_t image, const cli_column *c) {
@@ -417,6 +357,67 @@ static cli_column *column_of(cli_column *root, const char *name, size_t n) {
   return cli_column_find(root, name, n);
 }
 
+/* The source's own type of a member; CDC_NONE: it is not told. */
+static uint32_t type_of(const image_job *j, uint32_t at) {
+  uint32_t types = j->record->types;
+  const cdc_node *value = &j->json->nodes[at];
+  for (uint32_t i = types + 1; i < j->json->nodes[types].after; i = j->json->nodes[i].after) {
+    const cdc_node *node = &j->json->nodes[i];
+    if (node->kind == CDC_STRING && node->n_key == value->n_key &&
+        memcmp(j->json->text + node->key, j->json->text + value->key, node->n_key) == 0) {
+      return i;
+    }
+  }
+  return CDC_NONE;
+}
+
+static bool may_be_bytes(const cdc_json *json, const cdc_node *node) {
+  bool may_be = node->has_escapes;
+  for (uint32_t i = 0; i < node->n && !may_be; i++) {
+    may_be = (unsigned char)json->text[node->begin + i] >= 0x80;
+  }
+  return may_be;
+}
+
+/* What Canal writes for a text column, where its type matters: numbers of an ENUM's or SET's names,
+ * and bytes, one a character. *is_added false: a text like all others. */
+static bool add_typed_text(image_job *j, cli_column *c, uint32_t at, bool *is_added) {
+  const cdc_node *node = &j->json->nodes[at];
+  char first = node->n > 0 ? j->json->text[node->begin] : ' ';
+  const char *type;
+  uint32_t type_at;
+  size_t n;
+  bool may_be_ordinal = first >= '0' && first <= '9';
+  if (!may_be_ordinal && !may_be_bytes(j->json, node)) {
+    return true;
+  }
+  type_at = type_of(j, at);
+  if (type_at == CDC_NONE) {
+    return true;
+  }
+  cdc_json_string(j->json, type_at, &j->t->values.type, &type, &n);
+  if (may_be_ordinal && !cdc_add_ordinal(&j->t->values, c, at, type, n, is_added)) {
+    return false;
+  }
+  if (!*is_added && may_be_bytes(j->json, node) && cdc_mysql_is_bytes(type, n)) {
+    *is_added = true;
+    return cdc_add_text_of_bytes(&j->t->values, c, at);
+  }
+  return true;
+}
+
+/* A column's value. */
+static bool add_value(image_job *j, cli_column *c, uint32_t at, const cdc_hint *hint) {
+  bool is_added = false;
+  if (c->kind == CLI_COLUMN_TEXT && j->json->nodes[at].kind == CDC_STRING &&
+      cdc_json_is(j->json, j->record->types, CDC_OBJECT)) {
+    if (!add_typed_text(j, c, at, &is_added)) {
+      return value_refused(j, c, hint);
+    }
+  }
+  return is_added || cdc_add_value(&j->t->values, c, at, hint) || value_refused(j, c, hint);
+}
+
 static bool add_member(image_job *j, uint32_t at, bool may_fill, size_t *next_hint) {
   cli_columns *columns = j->t->columns;
   const cdc_node *node = &j->json->nodes[at];
@@ -437,8 +438,7 @@ static bool add_member(image_job *j, uint32_t at, bool may_fill, size_t *next_hi
   if (cli_column_is_met(&columns->root, c)) {
     return fault_at(j, at, "the column '%s' comes twice in one row", c->name);
   }
-  if (node->kind == CDC_STRING && (node->n == 28 || node->n == 40) &&
-      is_unavailable(j->json, node)) {
+  if (node->kind >= CDC_STRING && is_unavailable(j->json, at)) {
     return true; /* as if it were not there */
   }
   if (node->kind == CDC_NULL && may_fill && !c->takes_null &&
@@ -447,7 +447,7 @@ static bool add_member(image_job *j, uint32_t at, bool may_fill, size_t *next_hi
     return cdc_add_nothing(columns, c) || refused(j, c, at);
   }
   j->n_met++;
-  return cdc_add_value(&j->t->values, c, at, hint) || value_refused(j, c, hint);
+  return add_value(j, c, at, hint);
 }
 
 /* The value that --metadata names: its way through the record. */
@@ -488,25 +488,71 @@ static bool add_missing(image_job *j, const char *kind, uint32_t image, uint32_t
       continue;
     }
     at = find_member(j->json, fallback, c);
-    if (at != CDC_NONE && !is_unavailable(j->json, &j->json->nodes[at])) {
+    if (at != CDC_NONE && !is_unavailable(j->json, at)) {
       size_t next = 0;
       const cdc_hint *hint = cdc_schema_find(j->record->schema, c->name, c->n_name, &next);
-      if (!cdc_add_value(&j->t->values, c, at, hint) && !value_refused(j, c, hint)) {
+      if (!add_value(j, c, at, hint)) {
         return false;
       }
       continue;
     }
     at = find_member(j->json, image, c);
-    if (at != CDC_NONE && !may_fill && is_unavailable(j->json, &j->json->nodes[at])) {
+    if (at != CDC_NONE && !may_fill && is_unavailable(j->json, at) &&
+        (!j->t->keeps_null[i] || kind[1] != 'U')) {
       return fault_at(j, at,
-                      "the value did not change and is not in the record; the row before would "
-                      "have it (REPLICA IDENTITY FULL)");
+                      "the value of column '%s' did not change and is not in the record; the row "
+                      "before would have it (REPLICA IDENTITY FULL)",
+                      c->name);
     }
     if (may_fill && !c->takes_null && !j->t->is_key[i] && !cdc_add_nothing(columns, c)) {
       return refused(j, c, image);
     }
   }
   return true;
+}
+
+static bool is_whole(const image_job *j, uint32_t image);
+
+/* The value that a row gets in a column, from wherever; CDC_NONE: null. */
+static uint32_t value_of(const image_job *j, int32_t i, uint32_t image, uint32_t fallback) {
+  const cli_column *c = &j->t->columns->root.children[i];
+  uint32_t places[3] = {find_member(j->json, image, c), CDC_NONE,
+                        find_member(j->json, fallback, c)};
+  for (size_t k = 0; k < j->t->run->n_metas; k++) {
+    places[1] = j->t->metas[k] == c ? find_meta(j, j->t->run->metas[k].value) : places[1];
+  }
+  for (size_t k = 0; k < 3; k++) {
+    if (!cdc_json_is_null(j->json, places[k]) && !is_unavailable(j->json, places[k])) {
+      return places[k];
+    }
+  }
+  return CDC_NONE;
+}
+
+/* A delete that has no place in the order of the key's rows would be older than all, and the row
+ * would stay. */
+static bool has_place(image_job *j, uint32_t image, uint32_t fallback) {
+  const cdc_target *t = j->t;
+  const char *without = NULL;
+  bool has_one = false;
+  for (int32_t i = 0; i < t->columns->root.n_children; i++) {
+    if (!t->is_order[i]) {
+      continue;
+    }
+    if (value_of(j, i, image, fallback) != CDC_NONE) {
+      has_one = true;
+    } else {
+      without = t->columns->root.children[i].name;
+    }
+  }
+  if (without == NULL || (has_one && !t->needs_all_order) || is_whole(j, image)) {
+    return true;
+  }
+  return fault_at(
+      j, image,
+      "a delete without a value of column '%s', which the table orders rows by: the row "
+      "would stay. --metadata %s=FIELD takes it from the record, such as source.ts_ms",
+      without, without);
 }
 
 /* A row that takes another one away. */
@@ -528,6 +574,10 @@ static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t f
   size_t next_hint = 0;
   j->n_met = 0;
   columns->root.next_child = 0;
+  if (j->t->has_order && kind[1] == 'D' && !j->t->ignores_deletes &&
+      !has_place(j, image, fallback)) {
+    return false;
+  }
   for (uint32_t i = image + 1; i < j->json->nodes[image].after; i = j->json->nodes[i].after) {
     const cdc_node *node = &j->json->nodes[i];
     if (kind_name != NULL && node->n_key == strlen(kind_name) &&
@@ -686,7 +736,7 @@ cdc_outcome cdc_target_add(cdc_target *t, const cdc_reader *reader, const cdc_re
     cli_text_char(changes, '\0');
   }
   return t->columns->is_out_of_memory || changes->is_broken || t->values.scratch.is_broken ||
-                 t->values.bytes.is_broken
+                 t->values.type.is_broken || t->values.bytes.is_broken
              ? CDC_NO_MEMORY
              : outcome;
 }

@@ -45,12 +45,16 @@ struct cdc_target {
   bool is_sealed;            /* what was written since the last commit is prepared */
   cli_columns *columns;
   cdc_values values;
-  bool *is_key; /* of each column; owned */
+  bool *is_key;     /* of each column; owned */
+  bool *keeps_null; /* of each: a null leaves the row's value as it is (partial-update); owned */
+  bool *is_order;   /* of each: rows of a key are in the order of its values; owned */
   int32_t *max_length;
   cli_column **metas;      /* of each of run->metas; NULL: the table has no such column; owned */
   cli_column *kind_column; /* rowkind.field; NULL: none */
   bool has_key, wants_before, needs_values;
-  bool refuses_deletes; /* its engine does, unless options say otherwise */
+  bool has_order, needs_all_order; /* one of the columns of order at least, or all of them */
+  bool ignores_deletes;            /* ignore-delete */
+  bool refuses_deletes;            /* its engine does, unless options say otherwise */
   /* of the batch */
   int64_t *lines; /* of each row; owned */
   size_t *raw_at; /* where each row's record ends in raw; owned */

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "as_of.h"
+#include "utf8.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
 void cdc_values_reset(cdc_values *values) {
   cli_text_reset(&values->scratch);
   cli_text_reset(&values->bytes);
+  cli_text_reset(&values->type);
 }
 
 int32_t cdc_type_number(const cli_column *c, int which, int32_t otherwise) {
@@ -90,21 +92,49 @@ static bool decode_latin1(const char *text, size_t n, cli_text *out) {
   return !out->is_broken;
 }
 
-static bool add_bytes(cdc_values *v, cli_column *c, const char *text, size_t n) {
+/* Text that a connector which was told so writes in hexadecimal digits, and that base64 (padded, as
+ * connectors have it) cannot be, or never is by chance. */
+static bool looks_like_hex(const char *text, size_t n) {
+  if (n == 0 || n % 2 != 0 || (n % 4 == 0 && n < 16)) {
+    return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f') ||
+          (text[i] >= 'A' && text[i] <= 'F'))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool add_bytes(cdc_values *v, cli_column *c, const char *text, size_t n,
+                      const cdc_hint *hint) {
   int32_t max = cdc_type_number(c, 0, INT32_MAX);
+  bool are_bytes = hint != NULL && (hint->encoding == CDC_BINARY || hint->encoding == CDC_BITS);
   bool is_good;
-  if (v->style.bytes == CDC_HEX) {
+  cdc_bytes way = are_bytes ? CDC_BASE64 : v->style.bytes; /* as converters write bytes to JSON */
+  if (!v->style.bytes_are_told && hint != NULL && !are_bytes) {
+    return cli_expected(v->columns,
+                        "to be told whether the text is base64 or hexadecimal digits, "
+                        "which its schema does not tell: --encodings bytes=base64 or "
+                        "bytes=hex");
+  }
+  if (!v->style.bytes_are_told && hint == NULL && way == CDC_BASE64 && looks_like_hex(text, n)) {
+    return cli_expected(v->columns,
+                        "bytes in base64, not hexadecimal digits (--encodings bytes=hex "
+                        "takes those, bytes=base64 any text that can be it)");
+  }
+  if (way == CDC_HEX) {
     if (n / 2 > (size_t)max) {
       return cli_expected(v->columns, "up to %d bytes", (int)max);
     }
     return cli_add_text(v->columns, c, text, n);
   }
-  is_good = v->style.bytes == CDC_BASE64 ? decode_base64(text, n, &v->bytes)
-                                         : decode_latin1(text, n, &v->bytes);
+  is_good =
+      way == CDC_BASE64 ? decode_base64(text, n, &v->bytes) : decode_latin1(text, n, &v->bytes);
   if (!is_good) {
-    return cli_expected(v->columns, v->style.bytes == CDC_BASE64
-                                        ? "bytes in base64"
-                                        : "bytes as characters up to U+00FF");
+    return cli_expected(v->columns,
+                        way == CDC_BASE64 ? "bytes in base64" : "bytes as characters up to U+00FF");
   }
   if (v->bytes.len > (size_t)max) {
     return cli_expected(v->columns, "up to %d bytes", (int)max);
@@ -180,30 +210,63 @@ static bool add_variable(cdc_values *v, cli_column *c, uint32_t node) {
                       (int32_t)strtol(v->json->text + v->json->nodes[scale].begin, NULL, 10));
 }
 
-static bool is_number_text(const char *at, size_t n, bool *has_point) {
-  size_t i = n > 0 && (at[0] == '-' || at[0] == '+');
-  bool is_good = i < n;
-  *has_point = false;
-  for (; i < n && is_good; i++) {
-    *has_point |= at[i] == '.';
-    is_good = (at[i] >= '0' && at[i] <= '9') || at[i] == '.' ||
-              (i > 0 && (at[i] == 'E' || at[i] == 'e' || at[i] == '-' || at[i] == '+'));
+/* Texts of numbers that no DECIMAL holds; some of them would be base64, too. */
+static bool is_no_number(const char *text, size_t n) {
+  static const char *const words[] = {"NaN",       "Infinity",          "-Infinity",
+                                      "+Infinity", "POSITIVE_INFINITY", "NEGATIVE_INFINITY"};
+  for (size_t i = 0; i < CLI_COUNT(words); i++) {
+    if (n == strlen(words[i]) && memcmp(text, words[i], n) == 0) {
+      return true;
+    }
   }
-  return is_good;
+  return false;
 }
 
-/* Without a schema the text of a DECIMAL is a number, or bytes of the column's scale in base64.
- * What reads as both is a number if it has a point where the column has digits behind it, or if
- * base64 never is so long. */
+/* Is a text without a schema bytes in base64 (1), or a number (0)? A number has other characters
+ * than base64, or another length than connectors give it; what can be both is what the feed's
+ * others are, as decimal.handling.mode is one for all. -1: not to be told. */
+static int guess_base64(cdc_values *v, const char *text, size_t n) {
+  size_t i = n > 0 && (text[0] == '-' || text[0] == '+');
+  bool is_number = i < n, is_base64 = n % 4 == 0 && text[0] != '-';
+  for (; i < n && is_number; i++) {
+    char c = text[i];
+    is_base64 = is_base64 && c != '.' && c != '-';
+    is_number = (c >= '0' && c <= '9') || c == '.' ||
+                (i > 0 && (c == 'E' || c == 'e' || c == '-' || c == '+'));
+  }
+  if (!is_number) {
+    v->met_base64 = v->met_base64 || n > 0;
+    return 1;
+  }
+  if (!is_base64) {
+    v->met_text = true;
+    return 0;
+  }
+  return v->met_text == v->met_base64 ? -1 : v->met_base64;
+}
+
 static bool add_decimal(cdc_values *v, cli_column *c, const char *text, size_t n,
                         const cdc_hint *hint) {
-  bool has_point, is_base64 = v->style.decimals == CDC_DECIMALS_BASE64;
+  int is_base64 = v->style.decimals == CDC_DECIMALS_BASE64;
   if (hint != NULL && hint->encoding == CDC_DECIMAL) {
     return add_unscaled(v, c, text, n, hint->scale);
   }
-  if (hint == NULL && v->style.decimals == CDC_DECIMALS_GUESS) {
-    is_base64 = !is_number_text(text, n, &has_point) ||
-                (!has_point && c->scale > 0 && n % 4 == 0 && text[0] != '-');
+  if (is_no_number(text, n)) {
+    return cli_expected_type(v->columns, c);
+  }
+  if (hint != NULL) {
+    return cli_add_text(v->columns, c, text, n);
+  }
+  if (v->style.decimals == CDC_DECIMALS_GUESS) {
+    is_base64 = guess_base64(v, text, n);
+  }
+  if (is_base64 < 0) {
+    return cli_expected(v->columns,
+                        "to be told whether this is a number or bytes in base64: "
+                        "--encodings decimal=text or decimal=base64");
+  }
+  if (is_base64 && n % 4 != 0) {
+    return cli_expected(v->columns, "a number, or its bytes in base64");
   }
   return is_base64 ? add_unscaled(v, c, text, n, c->scale) : cli_add_text(v->columns, c, text, n);
 }
@@ -392,6 +455,83 @@ static bool add_boolean(cdc_values *v, cli_column *c, const char *text, size_t n
   return cli_expected(v->columns, "true, false, 1 or 0");
 }
 
+/* ------------------------------------------------------------------ MySQL's ENUM and SET */
+
+/* The next name of a list such as ('a','it''s'): into the text. false: there is none. */
+static bool next_name(const char **at, const char *end, cli_text *out) {
+  const char *c = *at;
+  out->len = 0;
+  while (c < end && *c != '\'') {
+    c++;
+  }
+  for (c += c < end; c < end; c++) {
+    if (*c == '\'' && (c + 1 == end || c[1] != '\'')) {
+      *at = c + 1;
+      return true;
+    }
+    c += *c == '\''; /* a quote is written twice */
+    cli_text_char(out, *c);
+  }
+  return false;
+}
+
+bool cdc_add_ordinal(cdc_values *v, cli_column *c, uint32_t node, const char *type, size_t n_type,
+                     bool *is_one) {
+  const cdc_node *at = &v->json->nodes[node];
+  const char *names = type, *end = type + n_type;
+  bool is_set = n_type > 4 && (memcmp(type, "set(", 4) == 0 || memcmp(type, "SET(", 4) == 0);
+  bool is_enum = n_type > 5 && (memcmp(type, "enum(", 5) == 0 || memcmp(type, "ENUM(", 5) == 0);
+  const char *text = v->json->text + at->begin;
+  uint64_t value = 0, left;
+  *is_one = (is_set || is_enum) && at->n > 0 && at->n <= 20;
+  for (size_t i = 0; i < at->n && *is_one; i++) {
+    *is_one = text[i] >= '0' && text[i] <= '9' && !__builtin_mul_overflow(value, 10U, &value) &&
+              !__builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value);
+  }
+  if (!*is_one) {
+    return true;
+  }
+  v->bytes.len = 0;
+  left = value;
+  for (uint64_t k = 0; left > 0 && (is_enum || k < 64) && next_name(&names, end, &v->scratch);
+       k++) {
+    bool is_there = is_set ? (value >> k & 1) != 0 : k + 1 == value;
+    if (is_there) {
+      left = is_set ? left & ~((uint64_t)1 << k) : 0;
+      if (v->bytes.len > 0) {
+        cli_text_char(&v->bytes, ',');
+      }
+      cli_text_add(&v->bytes, v->scratch.data, v->scratch.len);
+    }
+  }
+  v->bad = node;
+  return left == 0 ? add_string(v, c, v->bytes.data != NULL ? v->bytes.data : "", v->bytes.len)
+                   : cli_expected(v->columns, "the number of a value of %.*s",
+                                  (int)(n_type < 200 ? n_type : 200), type);
+}
+
+bool cdc_add_text_of_bytes(cdc_values *v, cli_column *c, uint32_t node) {
+  const char *text;
+  size_t n, at = 0;
+  cdc_json_string(v->json, node, &v->scratch, &text, &n);
+  v->bad = node;
+  if (!decode_latin1(text, n, &v->bytes)) { /* text already */
+    return add_string(v, c, text, n);
+  }
+  while (at < v->bytes.len && v->bytes.data[at] != '\0') {
+    size_t length = cli_utf8_length((const uint8_t *)v->bytes.data + at, v->bytes.len - at);
+    if (length == 0) {
+      break;
+    }
+    at += length;
+  }
+  return at == v->bytes.len
+             ? add_string(v, c, v->bytes.data != NULL ? v->bytes.data : "", v->bytes.len)
+             : cli_expected(v->columns,
+                            "bytes that are text in UTF-8 (a column of type BYTES takes "
+                            "others)");
+}
+
 /* The bits of a BIT(n) as a number. */
 static bool add_bits(cdc_values *v, cli_column *c, const char *text, size_t n) {
   uint64_t value = 0;
@@ -420,7 +560,7 @@ static bool add_text(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint
       return encoding == CDC_DECIMAL ? add_unscaled(v, c, text, n, hint->scale)
                                      : add_string(v, c, text, n);
     case CLI_COLUMN_BYTES:
-      return add_bytes(v, c, text, n);
+      return add_bytes(v, c, text, n, hint);
     case CLI_COLUMN_DECIMAL:
       return add_decimal(v, c, text, n, hint);
     case CLI_COLUMN_BOOLEAN:

@@ -48,16 +48,19 @@ typedef struct cdc_style {
   cdc_bytes bytes;
   cdc_encoding times; /* MILLIS, MICROS, NANOS; PLAIN: by the column's digits */
   cdc_decimals decimals;
-  const char *zone; /* of local times for TIMESTAMP_LTZ; NULL: UTC */
+  const char *zone;    /* of local times for TIMESTAMP_LTZ; NULL: UTC */
+  bool bytes_are_told; /* by whoever runs it */
 } cdc_style;
 
 typedef struct cdc_values {
   cli_columns *columns;
   const cdc_json *json;
   cdc_style style;
-  cli_text scratch, bytes; /* owned */
-  uint32_t bad;            /* the node that was refused */
-  char minute[17];         /* of the last local time, and its minutes east of Greenwich */
+  cli_text scratch, bytes;   /* owned */
+  cli_text type;             /* of the caller's, likewise */
+  uint32_t bad;              /* the node that was refused */
+  bool met_text, met_base64; /* DECIMALs without a schema that can only have been that */
+  char minute[17];           /* of the last local time, and its minutes east of Greenwich */
   int offset;
 } cdc_values;
 
@@ -66,6 +69,14 @@ void cdc_values_reset(cdc_values *values);
 /* Add the value of a node to a column. hint may be NULL. false: refused; columns->expected tells
  * what it should have been. */
 bool cdc_add_value(cdc_values *values, cli_column *column, uint32_t node, const cdc_hint *hint);
+/* The same of a text that is the number of an ENUM's or SET's value, as Canal logs them: the name.
+ * type: the source's, "enum('a','b')". *is_one false: it is no such number, and nothing was done.
+ */
+bool cdc_add_ordinal(cdc_values *values, cli_column *column, uint32_t node, const char *type,
+                     size_t n_type, bool *is_one);
+/* The same of bytes that are written one a character, for a column of text: the text that they are.
+ */
+bool cdc_add_text_of_bytes(cdc_values *values, cli_column *column, uint32_t node);
 /* What stands in a NOT NULL column of a deleted row of which only the key is known: 0, "", an empty
  * list. */
 bool cdc_add_nothing(cli_columns *columns, cli_column *column);

@@ -74,6 +74,7 @@ static tarn_status read_encodings(cdc_job *job, const char *text, tarn_error *er
       style->decimals = (cdc_decimals)known[k].number;
     } else {
       style->bytes = (cdc_bytes)known[k].number;
+      style->bytes_are_told = true;
     }
   }
   cli_pairs_reset(&pairs);
@@ -252,6 +253,16 @@ static tarn_status choose_target(cdc_job *job, const cdc_record *record, cdc_tar
                                  tarn_error *err) {
   char name[780];
   *out = NULL;
+  if (record->table.n == 0) {
+    err->status = TARN_E_INVALID;
+    err->os_errno = 0;
+    (void)snprintf(err->message, sizeof(err->message),
+                   "the record names no table%s, so it cannot be told where it goes",
+                   job->run.format->read == cdc_read_debezium
+                       ? " (a flat row does with add.fields=op,table)"
+                       : "");
+    return TARN_E_INVALID;
+  }
   source_name(record, name, sizeof(name));
   if (job->has_regex && regexec(&job->regex, name, 0, NULL, 0) != 0) {
     return TARN_OK;
@@ -341,6 +352,7 @@ static tarn_status commit_kept(cdc_job *job, size_t n, tarn_error *err) {
     tables[i++] = (cdc_state_table){t->name, t->sink};
     st = cdc_target_seal(t, err);
   }
+  job->state.tombstone_is_all = job->reader.tombstone_is_all;
   if (st == TARN_OK) {
     st = cdc_state_keep(&job->state, tables, i, err);
   }
@@ -711,6 +723,7 @@ int cli_run_cdc(cli_session *s) {
   }
   if (st == TARN_OK) {
     cdc_reader_init(&job.reader, job.run.format, job.run.kind_name);
+    job.reader.tombstone_is_all = job.state.tombstone_is_all;
     job.has_source = true;
     st = cli_source_open(path, &job.source, &err);
   }
