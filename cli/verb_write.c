@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "change.h"
@@ -342,6 +343,23 @@ static tarn_status write_one_by_one(write_job *job, const cli_batch *batch, tarn
   return st;
 }
 
+/* A column that the table has not is a fault of the input: Arrow and Parquet name theirs first in a
+ * batch. Files that went are none. */
+static tarn_status write_failure(const write_job *job, tarn_error *err) {
+  static const char words[] = "there is no column '";
+  const cli_args *args = job->session->args;
+  const char *path = args->n_arguments > 1 ? args->arguments[1] : "-";
+  if (err->status == TARN_E_NOT_FOUND && err->os_errno == 0 &&
+      strstr(err->message, words) != NULL) {
+    char message[sizeof(err->message)];
+    (void)snprintf(message, sizeof(message), "%.400s: %.580s",
+                   strcmp(path, "-") == 0 ? "standard input" : path, err->message);
+    memcpy(err->message, message, sizeof(message));
+    err->status = TARN_E_INVALID;
+  }
+  return err->status;
+}
+
 static tarn_status write_batch(write_job *job, const cli_batch *batch, tarn_error *err) {
   tarn_error first;
   tarn_status st;
@@ -354,7 +372,7 @@ static tarn_status write_batch(write_job *job, const cli_batch *batch, tarn_erro
     return TARN_OK;
   }
   if (st != TARN_E_INVALID) {
-    return st;
+    return write_failure(job, err);
   }
   first = *err;
   st = write_one_by_one(job, batch, err);
