@@ -1,0 +1,987 @@
+/* stream_pipeline.c - a small engine around a stream and a sink, to be killed (stream_kills).
+ *
+ *   stream_pipeline WAREHOUSE SOURCE TARGET STATE [--readers N] [--writers N] [--processes]
+ *       [--asynchronous] [--every MS] [--batch ROWS] [--pause US] [--linger MS] [--until-idle]
+ *       [--no-sync] [--strict] [--pids FILE] [OPTION=VALUE...]
+ *
+ *   reader 0 --rows, barriers--> writer 0     The coordinator has the stream (enumerator) and the
+ *           \                 /               sink (committer), and talks to each worker.
+ *   reader 1 ----------------> writer 1       Rows go to the writer of their partition.
+ *
+ * Workers are threads, or processes of this program with the bytes of splits, of the state of
+ * readers and of messages in between. A checkpoint:
+ *
+ *   1. The coordinator saves the stream, and tells the readers. What is behind the stream's state
+ *      is what was dealt out before, in the same order in the reader's channel.
+ *   2. A reader sends what it has read, then a barrier to each writer, then its own state.
+ *   3. A writer that has the barriers of all readers (it takes nothing behind one meanwhile)
+ *      prepares, and sends its messages.
+ *   4. With all of it, the coordinator replaces STATE in one step, commits, and completes.
+ *
+ * With --asynchronous readers and writers go on at once, else when the commit is made; threads
+ * always wait, as the stream saves their readers with it in step 4. OPTIONs are of the source.
+ * --linger: between the steps of 4. --strict: a restore that has committed ends the program, as it
+ * does a job of Flink.
+ *
+ * Exit: 0 all that there is was copied (--until-idle), 75 start again, 3 a worker is gone, 1 else.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream_rows.h"
+
+enum { MAX_WORKERS = 8, MAX_OPTIONS = 16, MAX_ARGUMENTS = 64, WRITE_ROWS = 4096, SEND_ROWS = 512 };
+enum { MAX_FRAME = 1 << 28 };
+enum { EXIT_FAILED = 1, EXIT_GONE = 3, EXIT_AGAIN = 75 };
+
+typedef struct job {
+  const char *warehouse, *source, *target, *state, *pids;
+  int32_t n_readers, n_writers;
+  bool processes, asynchronous, until_idle, no_sync, is_strict;
+  int64_t every_ms, batch_rows, pause_us, linger_ms;
+  tarn_option options[MAX_OPTIONS];
+  size_t n_options;
+  char **argv; /* for workers */
+  int argc;
+  tarn_env *env;
+  tarn_catalog *catalog;
+  tarn_table *source_table, *target_table;
+  tarn_scan *scan;
+  tarn_stream *stream; /* of the coordinator, and of readers that are threads */
+  char commit_user[256];
+} job;
+
+static _Noreturn void quit(int code, const char *what, const tarn_error *error) {
+  if (error != NULL) {
+    fprintf(stderr, "%s: %s: %s\n", what, tarn_status_name(error->status), error->message);
+  } else {
+    fprintf(stderr, "%s\n", what);
+  }
+  fflush(NULL);
+  _exit(code);
+}
+
+/* What has to work; the program ends when it does not. */
+#define MUST(call)                      \
+  do {                                  \
+    if ((call) != TARN_OK) {            \
+      quit(EXIT_FAILED, #call, &error); \
+    }                                   \
+  } while (0)
+
+/* Somebody at the other end of a channel is gone. Killed, or is it a fault? The coordinator looks,
+ * and its workers go with it. */
+static _Noreturn void quit_gone(void) {
+  struct timespec pause = {0, 10000000};
+  int status;
+  for (int i = 0; i < 50; i++) {
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid < 0) { /* a worker, or one with threads */
+      break;
+    } else if (pid == 0) {
+      nanosleep(&pause, NULL);
+    } else if (WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL
+                                   : WEXITSTATUS(status) == EXIT_FAILED) {
+      quit(EXIT_FAILED, "a worker failed", NULL);
+    } else {
+      i = i < 45 ? 45 : i; /* the first one is the reason, most likely */
+    }
+  }
+  quit(EXIT_GONE, "the other end is gone", NULL);
+}
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+typedef enum frame_kind {
+  FRAME_ROWS,       /* reader to writer: n_bytes of pipeline_row */
+  FRAME_BARRIER,    /* reader to writer: a = checkpoint */
+  FRAME_REQUEST,    /* reader to coordinator: splits, please; a = finished so far */
+  FRAME_SPLITS,     /* coordinator to reader: their bytes */
+  FRAME_CHECKPOINT, /* coordinator to reader: a = checkpoint */
+  FRAME_STATE,      /* reader to coordinator: its bytes; a = finished, b = 1: it has nothing */
+  FRAME_PREPARED,   /* writer to coordinator: its messages; a = checkpoint, b = rows in them */
+  FRAME_RESUME,     /* coordinator to all, when not asynchronous; a = 1: refresh */
+  FRAME_END         /* coordinator to all */
+} frame_kind;
+
+typedef struct frame {
+  int32_t kind;
+  uint32_t n_bytes;
+  int64_t a, b;
+} frame;
+
+static void send_bytes(int fd, const void *bytes, size_t n) {
+  const char *at = bytes;
+  while (n > 0) {
+    ssize_t done = write(fd, at, n);
+    if (done < 0 && errno != EINTR) {
+      quit_gone();
+    }
+    at += done > 0 ? done : 0;
+    n -= done > 0 ? (size_t)done : 0;
+  }
+}
+
+static void send_frame(int fd, frame_kind kind, int64_t a, int64_t b, const void *bytes, size_t n) {
+  frame head = {(int32_t)kind, (uint32_t)n, a, b};
+  send_bytes(fd, &head, sizeof(head));
+  send_bytes(fd, bytes, n);
+}
+
+static void receive_bytes(int fd, void *bytes, size_t n) {
+  char *at = bytes;
+  while (n > 0) {
+    ssize_t done = read(fd, at, n);
+    if (done == 0 || (done < 0 && errno != EINTR)) {
+      quit_gone();
+    }
+    at += done > 0 ? done : 0;
+    n -= done > 0 ? (size_t)done : 0;
+  }
+}
+
+/* *bytes: to be freed. */
+static void receive_frame(int fd, frame *head, char **bytes) {
+  receive_bytes(fd, head, sizeof(*head));
+  *bytes = head->n_bytes <= MAX_FRAME ? malloc((size_t)head->n_bytes + 1) : NULL;
+  if (*bytes == NULL) {
+    quit(EXIT_FAILED, "a frame that is too large", NULL);
+  }
+  receive_bytes(fd, *bytes, head->n_bytes);
+}
+
+static bool is_ready(int fd, int timeout_ms) {
+  struct pollfd p = {fd, POLLIN, 0};
+  return poll(&p, 1, timeout_ms) > 0;
+}
+
+/* ------------------------------------------------------------------ worker: reader */
+
+typedef struct worker {
+  job *job;
+  int32_t number;
+  bool is_writer;
+  int control;           /* to the coordinator */
+  int data[MAX_WORKERS]; /* to each writer, or from each reader */
+  pid_t pid;
+  pthread_t thread;
+} worker;
+
+typedef struct outbox {
+  pipeline_row rows[SEND_ROWS];
+  size_t n;
+} outbox;
+
+static void flush_outbox(outbox *box, int fd) {
+  if (box->n > 0) {
+    send_frame(fd, FRAME_ROWS, 0, 0, box->rows, box->n * sizeof(box->rows[0]));
+    box->n = 0;
+  }
+}
+
+typedef struct reader {
+  worker *worker;
+  tarn_stream_reader *source;
+  outbox boxes[MAX_WORKERS];
+  bool has_asked, is_empty, has_ended;
+} reader;
+
+static void take_checkpoint(reader *r, int64_t id) {
+  const worker *w = r->worker;
+  tarn_string state = {0};
+  tarn_error error;
+  int64_t finished = 0;
+  for (int32_t i = 0; i < w->job->n_writers; i++) {
+    flush_outbox(&r->boxes[i], w->data[i]);
+    send_frame(w->data[i], FRAME_BARRIER, id, 0, NULL, 0);
+  }
+  if (w->job->processes) {
+    MUST(tarn_stream_reader_checkpoint(r->source, &state, &error));
+    finished = tarn_stream_reader_take_finished(r->source);
+  }
+  send_frame(w->control, FRAME_STATE, finished, r->is_empty, state.data, state.length);
+  tarn_string_free(&state);
+}
+
+static void obey_reader(reader *r) {
+  const worker *w = r->worker;
+  frame head;
+  char *bytes;
+  tarn_error error;
+  receive_frame(w->control, &head, &bytes);
+  switch (head.kind) {
+    case FRAME_SPLITS:
+      MUST(tarn_stream_reader_add(r->source, bytes, head.n_bytes, &error));
+      r->has_asked = false;
+      break;
+    case FRAME_CHECKPOINT:
+      take_checkpoint(r, head.a);
+      if (!w->job->asynchronous) {
+        frame answer;
+        char *none;
+        do { /* splits that were on their way */
+          receive_frame(w->control, &answer, &none);
+          if (answer.kind == FRAME_SPLITS) {
+            MUST(tarn_stream_reader_add(r->source, none, answer.n_bytes, &error));
+            r->has_asked = false;
+          }
+          r->has_ended = r->has_ended || answer.kind == FRAME_END;
+          free(none);
+        } while (answer.kind != FRAME_RESUME && answer.kind != FRAME_END);
+      }
+      break;
+    default:
+      r->has_ended = true;
+      break;
+  }
+  free(bytes);
+}
+
+static void forward(reader *r, const struct ArrowArray *rows) {
+  const worker *w = r->worker;
+  for (int64_t i = 0; i < rows->length; i++) {
+    pipeline_row row;
+    row_at(rows, i, true, &row);
+    int32_t to = row.shard % w->job->n_writers;
+    outbox *box = &r->boxes[to];
+    box->rows[box->n++] = row;
+    if (box->n == SEND_ROWS) {
+      flush_outbox(box, w->data[to]);
+    }
+  }
+}
+
+static void make_scan(job *j) {
+  tarn_scan_options of_scan = TARN_SCAN_OPTIONS_INIT;
+  tarn_error error;
+  of_scan.with_row_kind = 1;
+  of_scan.batch_rows = j->batch_rows;
+  MUST(tarn_scan_create(j->source_table, &of_scan, &j->scan, &error));
+}
+
+static void *run_reader(void *context) {
+  worker *w = context;
+  job *j = w->job;
+  reader *r = calloc(1, sizeof(*r));
+  tarn_error error;
+  if (r == NULL) {
+    quit(EXIT_FAILED, "no memory", NULL);
+  }
+  r->worker = w;
+  if (j->processes) {
+    make_scan(j);
+    MUST(tarn_stream_reader_open(j->scan, NULL, &r->source, &error));
+  } else {
+    MUST(tarn_stream_reader_create(j->stream, w->number, &r->source, &error));
+  }
+  while (!r->has_ended) {
+    struct ArrowArray rows = {0};
+    tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
+    int patience = !r->is_empty ? 0 : j->processes ? -1 : 3;
+    if (is_ready(w->control, patience)) {
+      obey_reader(r);
+      r->is_empty = r->is_empty && r->has_asked;
+      continue;
+    }
+    MUST(tarn_stream_reader_next(r->source, &rows, &batch, &error));
+    r->is_empty = rows.release == NULL;
+    if (!r->is_empty) {
+      struct timespec pause = {0, (long)j->pause_us * 1000};
+      forward(r, &rows);
+      rows.release(&rows);
+      if (j->pause_us > 0) {
+        nanosleep(&pause, NULL);
+      }
+    } else if (j->processes && !r->has_asked) {
+      r->has_asked = true;
+      send_frame(w->control, FRAME_REQUEST, tarn_stream_reader_take_finished(r->source), 0, NULL,
+                 0);
+    }
+  }
+  if (!j->processes) {
+    tarn_stream_reader_free(r->source);
+    free(r);
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------ worker: writer */
+
+typedef struct writer {
+  worker *worker;
+  tarn_writer *target;
+  row_array rows;
+  int64_t n_rows; /* since the last checkpoint */
+  bool is_blocked[MAX_WORKERS];
+  int32_t n_blocked;
+  bool has_ended;
+} writer;
+
+static void write_rows(writer *w) {
+  tarn_error error;
+  if (w->rows.array.length > 0) {
+    MUST(tarn_writer_write(w->target, &w->rows.schema, &w->rows.array, &error));
+    row_array_clear(&w->rows);
+  }
+}
+
+static void take_rows(writer *w, const char *bytes, size_t n_bytes) {
+  pipeline_row row;
+  for (size_t at = 0; at + sizeof(row) <= n_bytes; at += sizeof(row)) {
+    memcpy(&row, bytes + at, sizeof(row));
+    if (!row_array_add(&w->rows, &row)) {
+      write_rows(w);
+      (void)row_array_add(&w->rows, &row);
+    }
+    w->n_rows++;
+  }
+}
+
+/* All barriers are here. */
+static void prepare(writer *w, int64_t id) {
+  const job *j = w->worker->job;
+  tarn_messages *messages = NULL;
+  tarn_string bytes = {0};
+  tarn_error error;
+  write_rows(w);
+  MUST(tarn_writer_prepare(w->target, id, &messages, &error));
+  if (j->processes) {
+    MUST(tarn_messages_encode(messages, &bytes, &error));
+    send_frame(w->worker->control, FRAME_PREPARED, id, w->n_rows, bytes.data, bytes.length);
+    tarn_string_free(&bytes);
+    tarn_messages_free(messages);
+  } else { /* the coordinator frees them */
+    send_frame(w->worker->control, FRAME_PREPARED, id, w->n_rows, &messages, sizeof(messages));
+  }
+  w->n_rows = 0;
+  if (!j->asynchronous) {
+    frame head;
+    char *none;
+    receive_frame(w->worker->control, &head, &none);
+    free(none);
+    w->has_ended = head.kind == FRAME_END;
+    if (head.kind == FRAME_RESUME && head.a != 0) {
+      MUST(tarn_writer_refresh(w->target, &error));
+    }
+  }
+  memset(w->is_blocked, 0, sizeof(w->is_blocked));
+  w->n_blocked = 0;
+}
+
+static void obey_writer(writer *w, int32_t from) {
+  frame head;
+  char *bytes;
+  if (recv(w->worker->data[from], &head, 1, MSG_PEEK) <= 0) {
+    w->is_blocked[from] = true; /* the reader has ended, or is gone: the coordinator tells */
+    return;
+  }
+  receive_frame(w->worker->data[from], &head, &bytes);
+  if (head.kind == FRAME_ROWS) {
+    take_rows(w, bytes, head.n_bytes);
+  } else {
+    w->is_blocked[from] = true;
+    w->n_blocked++;
+    if (w->n_blocked == w->worker->job->n_readers) {
+      prepare(w, head.a);
+    }
+  }
+  free(bytes);
+}
+
+static void *run_writer(void *context) {
+  worker *self = context;
+  job *j = self->job;
+  writer *w = calloc(1, sizeof(*w));
+  tarn_writer_options of_writer = TARN_WRITER_OPTIONS_INIT;
+  tarn_error error;
+  if (w == NULL || !row_array_init(&w->rows, WRITE_ROWS, true)) {
+    quit(EXIT_FAILED, "no memory", NULL);
+  }
+  w->worker = self;
+  of_writer.commit_user = j->commit_user;
+  MUST(tarn_writer_create(j->target_table, &of_writer, &w->target, &error));
+  while (!w->has_ended) {
+    struct pollfd list[MAX_WORKERS + 1];
+    int32_t froms[MAX_WORKERS + 1], n = 0;
+    list[n] = (struct pollfd){self->control, POLLIN, 0};
+    froms[n++] = -1;
+    for (int32_t i = 0; i < j->n_readers; i++) {
+      if (!w->is_blocked[i]) {
+        list[n] = (struct pollfd){self->data[i], POLLIN, 0};
+        froms[n++] = i;
+      }
+    }
+    (void)!poll(list, (nfds_t)n, -1);
+    for (int32_t i = 1; i < n && !w->has_ended; i++) {
+      if (list[i].revents != 0 && !w->is_blocked[froms[i]]) {
+        obey_writer(w, froms[i]);
+        break; /* who is blocked may have changed */
+      }
+    }
+    if (list[0].revents != 0 && !w->has_ended && is_ready(self->control, 0)) {
+      frame head;
+      char *none;
+      receive_frame(self->control, &head, &none);
+      free(none);
+      w->has_ended = head.kind == FRAME_END;
+    }
+  }
+  tarn_writer_free(w->target);
+  row_array_reset(&w->rows);
+  free(w);
+  return NULL;
+}
+
+/* ------------------------------------------------------------------ coordinator: state */
+
+typedef struct engine {
+  job *job;
+  tarn_sink *sink;
+  worker readers[MAX_WORKERS], writers[MAX_WORKERS];
+  bool is_waiting[MAX_WORKERS]; /* for splits */
+  /* the checkpoint that is being taken; 0: none */
+  int64_t id, rows;
+  bool may_end; /* nothing was on its way when it began */
+  int32_t n_states, n_prepared;
+  tarn_string position;
+  char *states[MAX_WORKERS];
+  uint32_t state_bytes[MAX_WORKERS];
+} engine;
+
+/* Replace the file at once. */
+static void keep(const job *j, const tarn_string *state) {
+  char path[4096];
+  snprintf(path, sizeof(path), "%s.new", j->state);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (fd < 0) {
+    quit(EXIT_FAILED, "the state cannot be written", NULL);
+  }
+  send_bytes(fd, state->data, state->length);
+  if ((!j->no_sync && fsync(fd) != 0) || close(fd) != 0 || rename(path, j->state) != 0) {
+    quit(EXIT_FAILED, "the state cannot be kept", NULL);
+  }
+}
+
+static char *read_state(const job *j, size_t *n_bytes) {
+  FILE *file = fopen(j->state, "rb");
+  struct stat facts;
+  char *bytes = NULL;
+  if (file == NULL && errno == ENOENT) {
+    return NULL;
+  }
+  if (file == NULL || fstat(fileno(file), &facts) != 0 ||
+      (bytes = malloc((size_t)facts.st_size + 1)) == NULL ||
+      fread(bytes, 1, (size_t)facts.st_size, file) != (size_t)facts.st_size) {
+    quit(EXIT_FAILED, "the state cannot be read", NULL);
+  }
+  fclose(file);
+  *n_bytes = (size_t)facts.st_size;
+  return bytes;
+}
+
+/* The source's part of a state: the stream's bytes, then those of readers elsewhere; an int of four
+ * bytes, the length, before each. */
+static char *join_position(const engine *e, size_t *n_bytes) {
+  size_t n = sizeof(uint32_t) + e->position.length, at = 0;
+  uint32_t length = (uint32_t)e->position.length;
+  for (int32_t i = 0; i < e->job->n_readers; i++) {
+    n += sizeof(uint32_t) + e->state_bytes[i];
+  }
+  char *all = malloc(n);
+  if (all == NULL) {
+    quit(EXIT_FAILED, "no memory", NULL);
+  }
+  memcpy(all, &length, sizeof(length));
+  memcpy(all + sizeof(length), e->position.data, length);
+  at = sizeof(length) + length;
+  for (int32_t i = 0; i < e->job->n_readers; i++) {
+    memcpy(all + at, &e->state_bytes[i], sizeof(uint32_t));
+    at += sizeof(uint32_t);
+    if (e->state_bytes[i] > 0) {
+      memcpy(all + at, e->states[i], e->state_bytes[i]);
+    }
+    at += e->state_bytes[i];
+  }
+  *n_bytes = n;
+  return all;
+}
+
+static void restore_position(const job *j, const tarn_string *position) {
+  size_t at = 0;
+  tarn_error error;
+  for (int32_t i = -1; at < position->length; i++) {
+    uint32_t n;
+    memcpy(&n, position->data + at, sizeof(n));
+    at += sizeof(n);
+    if (i < 0) {
+      MUST(tarn_stream_restore(j->stream, position->data + at, n, NULL, &error));
+    } else if (n > 0) { /* there may have been more readers */
+      MUST(tarn_stream_add_back(j->stream, i % j->n_readers, position->data + at, n, &error));
+    }
+    at += n;
+  }
+}
+
+static void restore(engine *e) {
+  job *j = e->job;
+  size_t n_bytes = 0;
+  char *bytes = read_state(j, &n_bytes);
+  tarn_string position = {0};
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_error error;
+  if (bytes == NULL) {
+    return;
+  }
+  tarn_status status = tarn_sink_restore(e->sink, bytes, n_bytes, &position, &result, &error);
+  if (status == TARN_E_STATE && j->is_strict) {
+    quit(EXIT_AGAIN, "committed, and to be started again", &error);
+  }
+  if (status != TARN_OK) {
+    quit(EXIT_FAILED, "restore", &error);
+  }
+  restore_position(j, &position);
+  fprintf(stderr, "restored checkpoint %" PRId64 ": %d committed, %d filtered\n",
+          tarn_sink_last_checkpoint(e->sink), (int)result.commits, (int)result.filtered);
+  tarn_string_free(&position);
+  free(bytes);
+}
+
+/* ------------------------------------------------------------------ coordinator: checkpoints */
+
+/* Has all that is there been dealt out? */
+static bool has_all(const engine *e) {
+  tarn_stream_status status = TARN_STREAM_STATUS_INIT;
+  tarn_error error;
+  MUST(tarn_stream_get_status(e->job->stream, &status, &error));
+  return status.lag_snapshots == 0 && status.pending_splits == 0;
+}
+
+static void begin_checkpoint(engine *e) {
+  const job *j = e->job;
+  tarn_error error;
+  e->id = tarn_sink_last_checkpoint(e->sink) + 1;
+  e->rows = 0;
+  e->n_states = e->n_prepared = 0;
+  e->may_end = j->until_idle;
+  if (j->processes) {
+    for (int32_t i = 0; i < j->n_readers; i++) {
+      e->may_end = e->may_end && e->is_waiting[i];
+    }
+    e->may_end = e->may_end && has_all(e);
+    MUST(tarn_stream_checkpoint(j->stream, e->id, 0, &e->position, &error));
+  }
+  for (int32_t i = 0; i < j->n_readers; i++) {
+    send_frame(e->readers[i].control, FRAME_CHECKPOINT, e->id, 0, NULL, 0);
+  }
+}
+
+/* All parts are there. true: it was the last one. */
+static bool finish_checkpoint(engine *e) {
+  const job *j = e->job;
+  tarn_sink_result result = TARN_SINK_RESULT_INIT;
+  tarn_string state = {0};
+  tarn_error error;
+  size_t n_position;
+  char *position;
+  bool is_last;
+  if (!j->processes) { /* the readers stand still */
+    MUST(tarn_stream_checkpoint(j->stream, e->id, 0, &e->position, &error));
+    e->may_end = e->may_end && has_all(e);
+  }
+  position = join_position(e, &n_position);
+  MUST(tarn_sink_seal(e->sink, e->id, NULL, 0, NULL, &error));
+  MUST(tarn_sink_save(e->sink, position, n_position, &state, &error));
+  keep(j, &state);
+  poll(NULL, 0, (int)j->linger_ms);
+  MUST(tarn_sink_complete(e->sink, e->id, &result, &error));
+  poll(NULL, 0, (int)j->linger_ms);
+  MUST(tarn_stream_complete(j->stream, e->id, &error));
+  is_last = e->may_end;
+  for (int32_t i = 0; i < j->n_readers; i++) {
+    free(e->states[i]);
+    e->states[i] = NULL;
+    e->state_bytes[i] = 0;
+  }
+  free(position);
+  tarn_string_free(&state);
+  tarn_string_free(&e->position);
+  if (result.must_refresh && j->asynchronous) {
+    quit(EXIT_AGAIN, "writers have to look at the table again", NULL);
+  }
+  for (int32_t i = 0; i < j->n_readers + j->n_writers; i++) {
+    int control = i < j->n_readers ? e->readers[i].control : e->writers[i - j->n_readers].control;
+    if (is_last || !j->asynchronous) {
+      send_frame(control, is_last ? FRAME_END : FRAME_RESUME, result.must_refresh, 0, NULL, 0);
+    }
+  }
+  e->id = 0;
+  return is_last;
+}
+
+static void take_prepared(engine *e, int32_t number, const frame *head, const char *bytes) {
+  tarn_messages *messages = NULL;
+  tarn_error error;
+  if (e->job->processes) {
+    MUST(tarn_messages_decode(e->job->target_table, bytes, head->n_bytes, &messages, &error));
+  } else {
+    memcpy(&messages, bytes, sizeof(messages));
+  }
+  MUST(tarn_sink_add(e->sink, number, head->a, messages, &error));
+  tarn_messages_free(messages);
+  e->n_prepared++;
+  e->rows += head->b;
+}
+
+static void obey_worker(engine *e, const worker *w) {
+  frame head;
+  char *bytes;
+  tarn_error error;
+  receive_frame(w->control, &head, &bytes);
+  switch (head.kind) {
+    case FRAME_PREPARED:
+      take_prepared(e, w->number, &head, bytes);
+      break;
+    case FRAME_STATE:
+      MUST(tarn_stream_finished(e->job->stream, w->number, head.a, &error));
+      e->states[w->number] = bytes;
+      e->state_bytes[w->number] = head.n_bytes;
+      e->n_states++;
+      e->may_end = e->may_end && (e->job->processes || head.b != 0);
+      return;
+    default: /* a request */
+      MUST(tarn_stream_finished(e->job->stream, w->number, head.a, &error));
+      e->is_waiting[w->number] = true;
+      break;
+  }
+  free(bytes);
+}
+
+/* Splits for readers that wait, if there are any. */
+static void deal_out(engine *e) {
+  tarn_error error;
+  for (int32_t i = 0; i < e->job->n_readers; i++) {
+    tarn_string splits = {0};
+    int64_t n;
+    int32_t has_ended;
+    if (!e->is_waiting[i]) {
+      continue;
+    }
+    MUST(tarn_stream_assign(e->job->stream, i, &splits, &n, &has_ended, &error));
+    if (n > 0) {
+      e->is_waiting[i] = false;
+      send_frame(e->readers[i].control, FRAME_SPLITS, n, 0, splits.data, splits.length);
+    }
+    tarn_string_free(&splits);
+  }
+}
+
+static void coordinate(engine *e) {
+  const job *j = e->job;
+  int64_t due = now_ms() + j->every_ms;
+  for (;;) {
+    struct pollfd list[2 * MAX_WORKERS];
+    const worker *workers[2 * MAX_WORKERS];
+    nfds_t n = 0;
+    for (int32_t i = 0; i < j->n_readers + j->n_writers; i++) {
+      workers[n] = i < j->n_readers ? &e->readers[i] : &e->writers[i - j->n_readers];
+      list[n++] = (struct pollfd){workers[i]->control, POLLIN, 0};
+    }
+    (void)!poll(list, n, 5);
+    for (nfds_t i = 0; i < n; i++) {
+      if (list[i].revents != 0) {
+        obey_worker(e, workers[i]);
+      }
+    }
+    if (e->id > 0 && e->n_states == j->n_readers && e->n_prepared == j->n_writers) {
+      int64_t id = e->id;
+      bool is_last = finish_checkpoint(e);
+      fprintf(stderr, "checkpoint %" PRId64 ": %" PRId64 " rows\n", id, e->rows);
+      if (is_last) {
+        return;
+      }
+      due = now_ms() + j->every_ms;
+    }
+    if (j->processes) {
+      deal_out(e);
+    }
+    if (e->id == 0 && now_ms() >= due) {
+      begin_checkpoint(e);
+    }
+  }
+}
+
+/* ------------------------------------------------------------------ begin */
+
+static void connect_pair(int ends[2]) {
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+    quit(EXIT_FAILED, "socketpair", NULL);
+  }
+}
+
+/* A worker of its own: this program again, with its ends of the channels. */
+static void spawn(worker *w, int n_data) {
+  const job *j = w->job;
+  char place[128], *argv[MAX_ARGUMENTS];
+  int n = 0, at;
+  at = snprintf(place, sizeof(place), "%s,%d,%d", w->is_writer ? "writer" : "reader",
+                (int)w->number, w->control);
+  for (int i = 0; i < n_data; i++) {
+    at += snprintf(place + at, sizeof(place) - (size_t)at, ",%d", w->data[i]);
+  }
+  for (; n < j->argc && n < MAX_ARGUMENTS - 5; n++) {
+    argv[n] = j->argv[n];
+  }
+  argv[n++] = "--worker";
+  argv[n++] = place;
+  argv[n++] = "--user";
+  argv[n++] = (char *)j->commit_user;
+  argv[n] = NULL;
+  w->pid = fork();
+  if (w->pid == 0) {
+    fcntl(w->control, F_SETFD, 0);
+    for (int i = 0; i < n_data; i++) {
+      fcntl(w->data[i], F_SETFD, 0);
+    }
+    execv("/proc/self/exe", argv);
+    _exit(127);
+  }
+}
+
+/* For who wants to kill some: at once, so that nobody sees half of them. */
+static void note_pids(const engine *e) {
+  const job *j = e->job;
+  char path[4096];
+  FILE *file;
+  if (j->pids == NULL) {
+    return;
+  }
+  snprintf(path, sizeof(path), "%s.new", j->pids);
+  file = fopen(path, "w");
+  for (int32_t i = 0; file != NULL && i < j->n_readers + j->n_writers; i++) {
+    const worker *w = i < j->n_readers ? &e->readers[i] : &e->writers[i - j->n_readers];
+    fprintf(file, "%s %d\n", w->is_writer ? "writer" : "reader", (int)w->pid);
+  }
+  if (file == NULL || fclose(file) != 0 || rename(path, j->pids) != 0) {
+    quit(EXIT_FAILED, "the workers cannot be listed", NULL);
+  }
+}
+
+static void start_workers(engine *e) {
+  job *j = e->job;
+  int theirs[2 * MAX_WORKERS], data[2][MAX_WORKERS][MAX_WORKERS];
+  int n_workers = j->n_readers + j->n_writers;
+  for (int r = 0; r < j->n_readers; r++) {
+    for (int w = 0; w < j->n_writers; w++) {
+      int ends[2];
+      connect_pair(ends);
+      data[0][r][w] = ends[0];
+      data[1][w][r] = ends[1];
+      fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+      fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    }
+  }
+  for (int i = 0; i < n_workers; i++) {
+    bool is_writer = i >= j->n_readers;
+    int number = is_writer ? i - j->n_readers : i, ends[2];
+    worker *w = is_writer ? &e->writers[number] : &e->readers[number];
+    *w = (worker){.job = j, .number = number, .is_writer = is_writer};
+    memcpy(w->data, data[is_writer][number], sizeof(w->data));
+    connect_pair(ends);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    if (j->processes) {
+      w->control = ends[1];
+      spawn(w, is_writer ? j->n_readers : j->n_writers);
+      w->control = ends[0];
+      theirs[i] = ends[1];
+    } else { /* the thread has a copy with the other end */
+      worker *own = malloc(sizeof(*own));
+      if (own == NULL) {
+        quit(EXIT_FAILED, "no memory", NULL);
+      }
+      *own = *w;
+      own->control = ends[1];
+      w->control = ends[0];
+      if (pthread_create(&w->thread, NULL, is_writer ? run_writer : run_reader, own) != 0) {
+        quit(EXIT_FAILED, "no thread", NULL);
+      }
+    }
+  }
+  if (j->processes) { /* that the death of one is seen by the others */
+    for (int i = 0; i < n_workers; i++) {
+      close(theirs[i]);
+    }
+    for (int r = 0; r < j->n_readers; r++) {
+      for (int w = 0; w < j->n_writers; w++) {
+        close(data[0][r][w]);
+        close(data[1][w][r]);
+      }
+    }
+    note_pids(e);
+  }
+}
+
+static void join_workers(engine *e) {
+  const job *j = e->job;
+  for (int32_t i = 0; i < j->n_readers + j->n_writers; i++) {
+    worker *w = i < j->n_readers ? &e->readers[i] : &e->writers[i - j->n_readers];
+    if (j->processes) {
+      waitpid(w->pid, NULL, 0);
+    } else {
+      pthread_join(w->thread, NULL);
+    }
+  }
+}
+
+static void open_tables(job *j) {
+  tarn_env_options of_env = TARN_ENV_OPTIONS_INIT;
+  tarn_error error;
+  of_env.no_sync = j->no_sync;
+  MUST(tarn_env_create(&of_env, &j->env, &error));
+  MUST(tarn_catalog_open(j->env, j->warehouse, &j->catalog, &error));
+  MUST(tarn_table_open(j->env, j->catalog, j->source, j->options, j->n_options, &j->source_table,
+                       &error));
+  MUST(tarn_table_open(j->env, j->catalog, j->target, NULL, 0, &j->target_table, &error));
+}
+
+static int run_coordinator(job *j) {
+  engine *e = calloc(1, sizeof(*e));
+  tarn_stream_options of_stream = TARN_STREAM_OPTIONS_INIT;
+  tarn_sink_options of_sink = TARN_SINK_OPTIONS_INIT;
+  struct ArrowSchema schema;
+  tarn_error error;
+  if (e == NULL) {
+    return EXIT_FAILED;
+  }
+  e->job = j;
+  of_stream.n_readers = j->n_readers;
+  of_sink.n_writers = j->n_writers;
+  of_sink.goes_on = !j->is_strict; /* writers are made behind the restore */
+  open_tables(j);
+  make_scan(j);
+  MUST(tarn_stream_create(j->scan, &of_stream, &j->stream, &error));
+  MUST(tarn_stream_schema(j->stream, &schema, &error));
+  if (!schema_fits(&schema, true)) {
+    quit(EXIT_FAILED, "the source has other columns", NULL);
+  }
+  schema.release(&schema);
+  MUST(tarn_sink_create(j->target_table, &of_sink, &e->sink, &error));
+  restore(e);
+  snprintf(j->commit_user, sizeof(j->commit_user), "%s", tarn_sink_commit_user(e->sink));
+  start_workers(e);
+  coordinate(e);
+  join_workers(e);
+  tarn_sink_free(e->sink);
+  tarn_stream_free(j->stream);
+  tarn_scan_free(j->scan);
+  tarn_table_free(j->target_table);
+  tarn_table_free(j->source_table);
+  tarn_catalog_free(j->catalog);
+  tarn_env_free(j->env);
+  free(e);
+  return 0;
+}
+
+static int run_worker(job *j, char *place) {
+  worker w = {.job = j};
+  char *at = strchr(place, ',');
+  w.is_writer = strncmp(place, "writer", 6) == 0;
+  w.number = at != NULL ? (int32_t)strtol(at + 1, &at, 10) : 0;
+  w.control = at != NULL && *at == ',' ? (int)strtol(at + 1, &at, 10) : -1;
+  for (int i = 0; i < MAX_WORKERS && at != NULL && *at == ','; i++) {
+    w.data[i] = (int)strtol(at + 1, &at, 10);
+  }
+  open_tables(j);
+  (void)(w.is_writer ? run_writer(&w) : run_reader(&w));
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  job j = {.n_readers = 1, .n_writers = 1, .every_ms = 100, .argv = argv, .argc = argc};
+  char *place = NULL;
+  struct {
+    const char *name;
+    bool *flag;
+    int64_t *number;
+    int32_t *count;
+    const char **text;
+  } words[] = {{.name = "--readers", .count = &j.n_readers},
+               {.name = "--writers", .count = &j.n_writers},
+               {.name = "--processes", .flag = &j.processes},
+               {.name = "--asynchronous", .flag = &j.asynchronous},
+               {.name = "--every", .number = &j.every_ms},
+               {.name = "--batch", .number = &j.batch_rows},
+               {.name = "--pause", .number = &j.pause_us},
+               {.name = "--linger", .number = &j.linger_ms},
+               {.name = "--until-idle", .flag = &j.until_idle},
+               {.name = "--no-sync", .flag = &j.no_sync},
+               {.name = "--strict", .flag = &j.is_strict},
+               {.name = "--pids", .text = &j.pids},
+               {.name = "--worker", .text = (const char **)&place},
+               {.name = "--user", .text = NULL}};
+  signal(SIGPIPE, SIG_IGN);
+  if (argc < 5) {
+    fprintf(stderr, "usage: stream_pipeline WAREHOUSE SOURCE TARGET STATE [OPTION...]\n");
+    return 2;
+  }
+  j.warehouse = argv[1];
+  j.source = argv[2];
+  j.target = argv[3];
+  j.state = argv[4];
+  for (int i = 5; i < argc; i++) {
+    size_t k = 0;
+    char *value = strchr(argv[i], '=');
+    while (k < sizeof(words) / sizeof(*words) && strcmp(argv[i], words[k].name) != 0) {
+      k++;
+    }
+    if (k == sizeof(words) / sizeof(*words) && value != NULL && j.n_options < MAX_OPTIONS) {
+      char *copy = strdup(argv[i]); /* argv itself goes on to the workers */
+      if (copy != NULL) {
+        copy[value - argv[i]] = '\0';
+        j.options[j.n_options++] = (tarn_option){copy, copy + (value - argv[i]) + 1};
+      }
+    } else if (k < sizeof(words) / sizeof(*words) && words[k].flag != NULL) {
+      *words[k].flag = true;
+    } else if (k < sizeof(words) / sizeof(*words) && i + 1 < argc) {
+      const char *text = argv[++i];
+      if (words[k].number != NULL) {
+        *words[k].number = strtoll(text, NULL, 10);
+      } else if (words[k].count != NULL) {
+        *words[k].count = (int32_t)strtol(text, NULL, 10);
+      } else if (words[k].text != NULL) {
+        *words[k].text = text;
+      } else {
+        snprintf(j.commit_user, sizeof(j.commit_user), "%s", text);
+      }
+    } else {
+      fprintf(stderr, "stream_pipeline: what is %s?\n", argv[i]);
+      return 2;
+    }
+  }
+  j.asynchronous = j.asynchronous && j.processes;
+  if (j.n_readers < 1 || j.n_readers > MAX_WORKERS || j.n_writers < 1 ||
+      j.n_writers > MAX_WORKERS) {
+    return 2;
+  }
+  return place != NULL ? run_worker(&j, place) : run_coordinator(&j);
+}
