@@ -207,6 +207,8 @@ void cli_columns_free(cli_columns *columns) {
     if (columns->schema.release != NULL) {
       columns->schema.release(&columns->schema);
     }
+    cli_text_reset(&columns->keys);
+    free(columns->key_list);
     free(columns);
   }
 }
@@ -330,6 +332,138 @@ void cli_column_path(const cli_column *column, char *out, size_t size) {
   }
 }
 
+/* ------------------------------------------------------------------ keys of maps */
+
+typedef struct cli_map_key {
+  const char *bytes; /* set when all are there */
+  size_t begin, length;
+  int64_t entry; /* from 0 */
+} cli_map_key;
+
+static const uint8_t *buffer_of(const struct ArrowArray *array, int i) {
+  return ArrowArrayBuffer((struct ArrowArray *)array, i)->data;
+}
+
+/* Value i as bytes that are those of another value only if both are the same. The depth is that of
+ * the type. */
+static void put_key(const struct ArrowArray *array, int64_t i, cli_text *out) {
+  const struct ArrowArrayPrivateData *p = array->private_data;
+  const uint8_t *valid = p->bitmap.buffer.size_bytes > 0 ? p->bitmap.buffer.data : NULL;
+  bool is_null = valid != NULL && !ArrowBitGet(valid, i);
+  int64_t begin = i, end = i + 1;
+  int32_t offsets[2];
+  cli_text_char(out, is_null ? 0 : 1);
+  if (is_null) {
+    return;
+  }
+  switch (p->storage_type) {
+    case NANOARROW_TYPE_STRING:
+    case NANOARROW_TYPE_BINARY:
+      memcpy(offsets, buffer_of(array, 1) + (size_t)i * 4, sizeof(offsets));
+      begin = offsets[1] - offsets[0];
+      cli_text_add(out, (const char *)&begin, sizeof(begin));
+      if (begin > 0) {
+        cli_text_add(out, (const char *)buffer_of(array, 2) + offsets[0], (size_t)begin);
+      }
+      break;
+    case NANOARROW_TYPE_BOOL:
+      cli_text_char(out, ArrowBitGet(buffer_of(array, 1), i) ? 1 : 0);
+      break;
+    case NANOARROW_TYPE_LIST:
+    case NANOARROW_TYPE_MAP:
+      memcpy(offsets, buffer_of(array, 1) + (size_t)i * 4, sizeof(offsets));
+      begin = offsets[0];
+      end = offsets[1];
+      break;
+    case NANOARROW_TYPE_FIXED_SIZE_LIST:
+      begin = i * p->layout.child_size_elements;
+      end = begin + p->layout.child_size_elements;
+      break;
+    case NANOARROW_TYPE_STRUCT:
+      break;
+    default: {
+      size_t width = (size_t)p->layout.element_size_bits[1] / 8;
+      cli_text_add(out, (const char *)buffer_of(array, 1) + (size_t)i * width, width);
+      break;
+    }
+  }
+  if (array->n_children > 0) {
+    int64_t n = end - begin;
+    cli_text_add(out, (const char *)&n, sizeof(n));
+    for (int64_t c = 0; c < array->n_children; c++) {
+      for (int64_t at = begin; at < end; at++) {
+        put_key(array->children[c], at, out);
+      }
+    }
+  }
+}
+
+static int compare_keys(const void *a, const void *b) {
+  const cli_map_key *x = a, *y = b;
+  int order = memcmp(x->bytes, y->bytes, x->length < y->length ? x->length : y->length);
+  if (order == 0 && x->length == y->length) {
+    return x->entry < y->entry ? -1 : 1;
+  }
+  return order != 0 ? order : x->length < y->length ? -1 : 1;
+}
+
+static bool grow_keys(cli_columns *columns, size_t n) {
+  cli_map_key *grown;
+  if (n <= columns->key_capacity) {
+    return true;
+  }
+  grown = n > SIZE_MAX / sizeof(*grown) ? NULL : realloc(columns->key_list, n * sizeof(*grown));
+  columns->is_out_of_memory |= grown == NULL;
+  if (grown != NULL) {
+    columns->key_list = grown;
+    columns->key_capacity = n;
+  }
+  return grown != NULL;
+}
+
+/* The entries that came since the map's last end. */
+static bool has_distinct_keys(cli_columns *columns, const cli_column *map) {
+  const struct ArrowArray *keys = map->children[0].children[0].array;
+  int64_t twice = -1, before = 0;
+  int32_t begin;
+  size_t n;
+  memcpy(&begin, buffer_of(map->array, 1) + (size_t)map->array->length * 4, sizeof(begin));
+  n = (size_t)(map->children[0].array->length - begin);
+  if (n < 2) {
+    return true;
+  }
+  if (!grow_keys(columns, n)) {
+    return false;
+  }
+  columns->keys.len = 0;
+  for (size_t i = 0; i < n; i++) {
+    cli_map_key *key = &columns->key_list[i];
+    key->begin = columns->keys.len;
+    key->entry = (int64_t)i;
+    put_key(keys, begin + (int64_t)i, &columns->keys);
+    key->length = columns->keys.len - key->begin;
+  }
+  if (columns->keys.is_broken) {
+    columns->is_out_of_memory = true;
+    return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    columns->key_list[i].bytes = columns->keys.data + columns->key_list[i].begin;
+  }
+  qsort(columns->key_list, n, sizeof(*columns->key_list), compare_keys);
+  for (size_t i = 1; i < n; i++) {
+    const cli_map_key *a = &columns->key_list[i - 1], *b = &columns->key_list[i];
+    if (a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0 &&
+        (twice < 0 || b->entry < twice)) {
+      twice = b->entry;
+      before = a->entry;
+    }
+  }
+  return twice < 0 ||
+         cli_expected(columns, "each key once, but entry %lld has the key of entry %lld",
+                      (long long)twice + 1, (long long)before + 1);
+}
+
 /* ------------------------------------------------------------------ values */
 
 bool cli_add_null(cli_columns *columns, cli_column *column) {
@@ -362,7 +496,11 @@ bool cli_add_kind(cli_columns *columns, const char *text, size_t n) {
 }
 
 bool cli_add_end(cli_columns *columns, cli_column *column) {
-  ArrowErrorCode code = ArrowArrayFinishElement(column->array);
+  ArrowErrorCode code;
+  if (column->kind == CLI_COLUMN_MAP && !has_distinct_keys(columns, column)) {
+    return false;
+  }
+  code = ArrowArrayFinishElement(column->array);
   return code == EINVAL ? cli_expected(columns, "%d elements", (int)column->length)
                         : appended(columns, code);
 }

@@ -63,6 +63,9 @@ typedef struct cli_columns {
   bool has_kind;      /* this row did */
   char expected[256]; /* what a refused value should have been */
   bool is_out_of_memory;
+  cli_text keys; /* of a map that ends: its keys as bytes */
+  struct cli_map_key *key_list;
+  size_t key_capacity;
   /* Rows that 'table tail' prints without checkpoints are refused: where they come from goes on
    * without knowing what was kept of them. */
   bool refuses_snapshots;
@@ -110,7 +113,8 @@ bool cli_add_text(cli_columns *columns, cli_column *column, const char *text, si
 bool cli_add_number(cli_columns *columns, cli_column *column, const char *text, size_t n);
 /* Does this ROW value, which is not ended yet, have the child already? */
 static inline bool cli_column_is_met(const cli_column *row, const cli_column *child);
-/* The end of a ROW, LIST, VECTOR or MAP value whose children were added. */
+/* The end of a ROW, LIST, VECTOR or MAP value whose children were added. Of a MAP or MULTISET each
+ * key must be there once: readers differ in which of two they show. */
 bool cli_add_end(cli_columns *columns, cli_column *column);
 /* The end of a whole row: members that were not met become null, the kind +I. *bad gets the column
  * that takes no null. */
