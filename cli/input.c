@@ -108,7 +108,7 @@ static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size
   err->os_errno = 0;
   (void)snprintf(err->message, sizeof(err->message), "%s, line %lld, column %lld: %s",
                  in->source.name, (long long)line, (long long)column, fault->message);
-  return leave_out(in, cli_source_text(&in->source), n, err);
+  return fault->ends_all ? err->status : leave_out(in, cli_source_text(&in->source), n, err);
 }
 
 tarn_status cli_input_refused(cli_input *in, int64_t i, tarn_error *err) {
@@ -222,6 +222,7 @@ static tarn_status next_line(cli_input *in, int64_t wake_ms, bool *has_one, size
   int64_t before = cli_columns_rows(in->columns);
   text_outcome outcome = TEXT_NOTHING;
   tarn_status st = find_line(in, wake_ms, &n, has_one, err);
+  fault.ends_all = false;
   if (st != TARN_OK || !*has_one) {
     return st;
   }
@@ -273,7 +274,9 @@ static tarn_status next_record(cli_input *in, int64_t wake_ms, bool *has_one, si
   int64_t before = cli_columns_rows(in->columns);
   cli_csv_found found = CLI_CSV_RECORD;
   text_outcome outcome;
-  tarn_status st = find_record(in, wake_ms, &n, &found, has_one, &fault, err);
+  tarn_status st;
+  fault.ends_all = false;
+  st = find_record(in, wake_ms, &n, &found, has_one, &fault, err);
   if (st != TARN_OK || !*has_one) {
     return st;
   }
@@ -295,6 +298,7 @@ static tarn_status read_header(cli_input *in, int64_t wake_ms, bool *has_one, ta
   struct stat facts;
   size_t n = 0;
   tarn_status st;
+  fault.ends_all = false;
   *has_one = true;
   if (cli_args_has(in->session->args, OPT_NO_HEADER)) {
     return cli_csv_no_header(&in->csv) ? TARN_OK : cli_no_memory(err);

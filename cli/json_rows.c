@@ -453,7 +453,9 @@ static bool skip_snapshot(json_row *r) {
     r->fault->at = (size_t)(r->at - r->begin);
     (void)snprintf(r->fault->message, sizeof(r->fault->message),
                    "rows of 'table tail' without checkpoints: what is under way when either side "
-                   "is killed would be lost; give it --checkpoints and this --state file");
+                   "is killed would be lost; give it a --state of its own and nothing between, or "
+                   "--checkpoints and this --state");
+    r->fault->ends_all = true;
     return false;
   }
   skip_blanks(r);

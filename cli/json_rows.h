@@ -14,6 +14,7 @@
 typedef struct cli_row_fault {
   size_t at; /* bytes from the start of the text */
   char message[700];
+  bool ends_all; /* it is no fault of this row alone: none may be left out for it */
 } cli_row_fault;
 
 /* Add one row, or one value.
