@@ -22,7 +22,7 @@ SCHEMA
 
 # Add what happened since the last time; the same call again and again, or once without --until-idle.
 add_up() {
-  tarn table tail shop.orders --select product,amount --checkpoints --state sales.state --until-idle |
+  tarn table tail shop.orders --select product,amount --state orders.state --until-idle |
     tarn table write shop.sales --follow --state sales.state
 }
 
