@@ -730,7 +730,8 @@ bool cdc_add_value(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint *
     is_good = c->kind == CLI_COLUMN_BOOLEAN || c->kind == CLI_COLUMN_INT
                   ? cli_add_int(v->columns, c, kind == CDC_TRUE)
                   : cli_expected_type(v->columns, c);
-  } else if (c->kind == CLI_COLUMN_DECIMAL && kind == CDC_OBJECT) {
+  } else if (kind == CDC_OBJECT && (c->kind == CLI_COLUMN_DECIMAL || c->kind == CLI_COLUMN_DOUBLE ||
+                                    c->kind == CLI_COLUMN_FLOAT)) {
     is_good = add_variable(v, c, node);
   } else if ((c->kind == CLI_COLUMN_LIST || c->kind == CLI_COLUMN_VECTOR) && kind == CDC_LIST) {
     return add_list(v, c, node, hint);
