@@ -306,7 +306,7 @@ static void *run_reader(void *context) {
     MUST(tarn_stream_reader_next(r->source, &rows, &batch, &error));
     r->is_empty = rows.release == NULL;
     if (!r->is_empty) {
-      struct timespec pause = {0, (long)j->pause_us * 1000};
+      struct timespec pause = {j->pause_us / 1000000, (long)(j->pause_us % 1000000) * 1000};
       forward(r, &rows);
       rows.release(&rows);
       if (j->pause_us > 0) {
