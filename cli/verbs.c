@@ -196,9 +196,9 @@ const cli_option cli_options[CLI_N_OPTIONS] = {
                            "with --cdc: columns from elsewhere in the record, such as "
                            "lsn=source.lsn, for sequence.field"),
     [OPT_CHECKPOINTS] = FLAG("checkpoints", 0,
-                             "rows for 'table write --state FILE' that other programs pass on to "
-                             "it: lines between them tell it how to go on; --state names its "
-                             "file, which is only read"),
+                             "for a pipe into 'table write --state FILE' with other programs "
+                             "between: lines between the rows tell it how to go on; give both the "
+                             "same --state FILE, which is only read here"),
     [OPT_METRICS] = VALUE("metrics", 0, CLI_VALUE_FILE, "FILE",
                           "keep counters in this file, as Prometheus text"),
     [OPT_COMPLETE] = FLAG("complete", 0,
@@ -381,13 +381,11 @@ const cli_verb cli_verbs[] = {
      "Print the rows of a table, then its changes as they are committed",
      "Each row has its kind (_row_kind: +I, -U, +U, -D) and the snapshot it came with (_snapshot). "
      "Rows of a key come in order. Control-C and SIGTERM end at a checkpoint with exit code 130; "
-     "at the end "
-     "{\"_next_snapshot\":N} on standard error tells where the stream stands.\n"
+     "at the end {\"_next_snapshot\":N} on standard error tells where the stream stands.\n"
      "With --state a run goes on where the one before ended, however it ended: nothing is lost. "
      "After a kill some rows may come twice; {\"_resumed\":{\"rows\":N}} on standard error tells "
      "how many rows came before those that follow. 'table tail A --state s | table write B "
-     "--follow "
-     "--state t' brings every row in once: the sink keeps the place of both.\n"
+     "--follow --state t' brings every row in once: the sink keeps the place of both.\n"
      "As debezium or canal a -U and its +U are one record. --complete makes the changes of a table "
      "without changelog complete; with --state its rows are kept in FILE.rows.",
      cli_run_tail_or_feed, NULL},
@@ -480,8 +478,7 @@ const cli_verb cli_verbs[] = {
      "schemas are taken.\n"
      "--state FILE keeps what is being committed and where the input stands, so that the same call "
      "after any end brings every row in once: of a file, or of 'table tail A --state s | table "
-     "write B "
-     "--follow --state t'. SIGINT and SIGTERM end it at a commit, with "
+     "write B --follow --state t'. SIGINT and SIGTERM end it at a commit, with "
      "exit code 130.",
      cli_run_write, NULL},
     {"table", "import", "TABLE [FILE]", 1, 2, CLI_VALUE_FOLDER, WRITE_OPTIONS, CLI_SINCE_WRITE,
