@@ -689,6 +689,7 @@ static tarn_status try_all(run *r, tn_commit_result *result, outcome *out, tarn_
       result->first_id = result->first_id == 0 ? id : result->first_id;
       result->last_id = id;
     }
+    result->is_unsure = *out == UNKNOWN;
     if (st != TARN_OK || *out != LOST) {
       return st;
     }

@@ -110,25 +110,31 @@ static tarn_status drop_compaction(tn_commit_job *job, const tn_committable *c, 
   return tn_commit_abort(job->table, &part, err);
 }
 
+/* The compacting part, which may be dropped; behind a snapshot with the rows in this call, if any.
+ */
 static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c,
                                      const tn_commit_changes *changes, tn_commit_result *result,
                                      tarn_error *err) {
   tn_attempt_request request = request_of(c, TN_COMMIT_COMPACT);
+  int64_t rows_id = result->last_id;
   tarn_error why;
   tarn_status st;
   request.changes = changes;
   request.checks_conflicts = true;
-  if (!job->options->drops_compaction) {
-    return tn_attempt_run(job, &request, result, err);
-  }
   tn_error_reset(&why);
   st = tn_attempt_run(job, &request, result, &why);
-  if (st == TARN_E_CONFLICT) {
+  if (st == TARN_E_CONFLICT && job->options->drops_compaction) {
     tn_log(job->table->env, TARN_LOG_WARN,
            "event=compaction_dropped table=%s identifier=%lld reason=\"%.200s\"",
            job->table->full_name, (long long)c->identifier, why.message);
     result->has_dropped = true;
     return drop_compaction(job, c, err);
+  }
+  if (st != TARN_OK && rows_id != 0) {
+    tarn_status dropped = result->is_unsure ? TARN_OK : drop_compaction(job, c, NULL);
+    (void)dropped; /* what cannot be removed stays, an orphan */
+    st = tn_error_context(&why, st, "the rows are in snapshot %lld, their compaction failed",
+                          (long long)rows_id);
   }
   if (st != TARN_OK && err != NULL) {
     *err = why;

@@ -9,7 +9,8 @@
  *   C4  After a failure before publication the metadata files of the attempt are removed; data
  *       files stay the caller's.
  *   C5  A compacting part is a snapshot of its own behind the appending one; it conflicts or not
- *       by itself, and may be dropped then.
+ *       by itself, and may be dropped then. If it fails when the rows are visible already, its own
+ *       files are removed: nobody can commit them any more.
  *   C6  Index manifests, statistics, nextRowId and the watermark are carried on by every kind.
  * Rule: org.apache.paimon.operation.FileStoreCommitImpl; spec: commit, 1-7.
  */
@@ -46,6 +47,7 @@ typedef struct tn_commit_result {
   int64_t first_id, last_id; /* of the snapshots made; 0: none */
   int32_t n_attempts;
   bool has_dropped; /* the compacting part */
+  bool is_unsure;   /* of the last attempt it cannot be told whether it was published */
 } tn_commit_result;
 
 /* Errors of all: CONFLICT (Java's words: which files, which users; retries used up), TIMEOUT

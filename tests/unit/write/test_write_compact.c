@@ -570,6 +570,55 @@ static tarn_status write_twice(write_maker *m, tarn_error *err) {
   return st;
 }
 
+/* A commit whose rows are visible and whose compaction is not leaves no file of it. */
+static void commit__failing_behind_its_rows_leaves_no_file(void **state) {
+  int n_behind = 0;
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(failing_options); i++) {
+    for (int64_t n = 1;; n++) {
+      tn_storage_fault fault = {.os_errno = 28};
+      tn_commit_options options = {.user = "u", .drops_compaction = n % 2 == 0};
+      tn_commit_result result;
+      tn_storage *inner;
+      tn_committable c;
+      write_maker m;
+      tarn_error why = {0};
+      tarn_status st;
+      int n_files;
+      begin(&m, failing_options[i]);
+      wm_write(&m, "1|z;9|z");
+      wm_commit(&m);
+      wm_write(&m, "1|a;2|c");
+      OK(tn_write_compact_all(m.write, true, err));
+      c = wm_prepare(&m);
+      assert_true(c.messages->compact_after.n > 0);
+      n_files = wm_count_files(&m);
+      inner = m.table->storage;
+      OK(tn_storage_faulty(inner, &fault, &m.table->storage, err));
+      fault.fail_at_write = n;
+      st = tn_commit_append(m.table, &options, &c, &result, &why);
+      tn_storage_release(m.table->storage);
+      m.table->storage = inner;
+      if (st != TARN_OK && result.last_id != 0) {
+        n_behind++;
+        assert_int_equal(st, TARN_E_IO);
+        assert_non_null(strstr(why.message, "the rows are in snapshot"));
+        assert_int_equal(wm_count_files(&m), n_files - c.messages->compact_after.n -
+                                                 c.messages->compact_changelog.n -
+                                                 c.messages->compact_new_indexes.n);
+      } else {
+        assert_int_equal(wm_count_files(&m), n_files);
+      }
+      wm_close(&m);
+      wm_end(&m);
+      if (fault.writes < n) {
+        break;
+      }
+    }
+  }
+  assert_true(n_behind > 5);
+}
+
 static void write__failing_storage_leaves_the_table_right(void **state) {
   (void)state;
   for (size_t i = 0; i < TN_COUNT(failing_options); i++) {
@@ -840,6 +889,7 @@ int main(void) {
       cmocka_unit_test(compact__opens_a_bucket_that_nobody_wrote),
       cmocka_unit_test(write__loses_a_compaction_to_another_writer_but_no_row),
       cmocka_unit_test(write__looks_up_in_no_levels_that_are_gone),
+      cmocka_unit_test(commit__failing_behind_its_rows_leaves_no_file),
       cmocka_unit_test(write__failing_storage_leaves_the_table_right),
       cmocka_unit_test(write__failing_allocations_leave_no_file),
       cmocka_unit_test(write__walks_like_a_table_that_is_not_compacted),
