@@ -435,8 +435,16 @@ typedef struct folder_walk {
   const char *folder;
   const char **folders; /* found in it */
   size_t n_folders, capacity;
-  bool is_bucket; /* what is in it belongs to entries */
+  bool is_bucket;    /* what is in it belongs to entries */
+  bool is_published; /* names in it are given when a file is whole (io/writing.c, W2) */
 } folder_walk;
+
+/* A hidden name, of a file or branch whose writer was killed before it got its own: Java's
+ * remove_orphan_files deletes those in snapshot/ and changelog/ after a day, nobody the others. */
+static bool is_temporary(const char *name) {
+  size_t n = strlen(name);
+  return name[0] == '.' && n > 4 && strcmp(name + n - 4, ".tmp") == 0;
+}
 
 static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, tarn_error *err) {
   folder_walk *w = ctx;
@@ -447,7 +455,10 @@ static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, t
   if (path == NULL) {
     return tn_oom(err);
   }
-  if (is_directory) {
+  if (w->is_published && !is_temporary(name)) {
+    return TARN_OK;
+  }
+  if (is_directory && !w->is_published) {
     if (!tn_arena_grow(&f->arena, (void **)&w->folders, &w->capacity, w->n_folders,
                        sizeof(*w->folders))) {
       return tn_oom(err);
@@ -455,7 +466,14 @@ static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, t
     w->folders[w->n_folders++] = path;
     return TARN_OK;
   }
-  if (!w->is_bucket || tn_map_find(&f->paths, tn_slice_text(path)) != NULL) {
+  if (!w->is_bucket && !w->is_published) {
+    return TARN_OK;
+  }
+  if (tn_map_find(&f->paths, tn_slice_text(path)) != NULL) {
+    return TARN_OK;
+  }
+  if (is_directory) { /* of a branch; only counted */
+    f->n_unreachable++;
     return TARN_OK;
   }
   st = tn_storage_info(f->table->storage, path, &info, err);
@@ -502,14 +520,35 @@ static tarn_status walk_buckets(tn_fsck_run *f, const char *folder, int32_t dept
   return TARN_OK;
 }
 
+/* Hidden names in the folders of the table, or of a branch. */
+static tarn_status count_temporary(tn_fsck_run *f, const char *root, tarn_error *err) {
+  static const char *const folders[] = {"snapshot",  "schema",   "tag",
+                                        "changelog", "consumer", "branch"};
+  for (size_t i = 0; i < TN_COUNT(folders); i++) {
+    folder_walk w = {.f = f, .is_published = true};
+    w.folder = tn_path_join(&f->arena, root, folders[i], NULL);
+    TN_TRY(w.folder != NULL ? list_folder(&w, err) : tn_oom(err));
+  }
+  return TARN_OK;
+}
+
 static tarn_status count_unreachable(tn_fsck_run *f, tarn_error *err) {
   static const char *const folders[] = {"manifest", "index", "statistics"};
   tn_table *t = f->table;
   const char *data = t->facts.data_path_directory == NULL
                          ? t->path
                          : tn_path_join(&f->arena, t->path, t->facts.data_path_directory, NULL);
+  tn_branch *branches;
+  int32_t n_branches;
   if (data == NULL) {
     return tn_oom(err);
+  }
+  TN_TRY(tn_branch_list(t->env, t->storage, t->path, &f->arena, &branches, &n_branches, err));
+  for (int32_t i = -1; i < n_branches; i++) {
+    const char *root =
+        i < 0 ? t->path
+              : tn_arena_printf(&f->arena, "%s/branch/branch-%s", t->path, branches[i].name);
+    TN_TRY(root != NULL ? count_temporary(f, root, err) : tn_oom(err));
   }
   for (size_t i = 0; i < TN_COUNT(folders); i++) {
     folder_walk w = {.f = f, .is_bucket = true};

@@ -367,6 +367,26 @@ static void fsck__counts_what_nobody_names(void **state) {
   mm_end(&mm);
 }
 
+/* What a writer that was killed left beside snapshots, schemas and tags. */
+static void fsck__counts_hidden_names(void **state) {
+  maintain_maker mm;
+  int64_t n;
+  const char *text;
+  (void)state;
+  make(&mm);
+  OK(tn_storage_replace(mm.tm.storage, "/t/snapshot/.snapshot-9.0f3c.tmp", tn_slice_text("{}"),
+                        true, err));
+  tm_put(&mm.tm, "tag/.tag-a.0f3c.tmp", "{}");
+  tm_put(&mm.tm, "schema/.hidden", "{}"); /* somebody else's */
+  tm_put(&mm.tm, "branch/.branch-b.0f3c.tmp/schema/schema-0", "{}");
+  text = run(&mm, (tn_fsck_request){0}, &n);
+  assert_int_equal(n, 0);
+  assert_contains(text, "\"unreachable\":3,");
+  text = run(&mm, (tn_fsck_request){.left_since_ms = 1}, &n);
+  assert_contains(text, "\"fault\":\"left\",\"path\":\"/t/snapshot/.snapshot-9.0f3c.tmp\"");
+  mm_end(&mm);
+}
+
 static void fsck__looks_at_branches(void **state) {
   maintain_maker mm;
   tn_table *branch;
@@ -422,6 +442,7 @@ int main(void) {
       cmocka_unit_test(fsck__finds_row_ids_that_were_not_given),
       cmocka_unit_test(fsck__looks_at_deletion_vectors),
       cmocka_unit_test(fsck__counts_what_nobody_names),
+      cmocka_unit_test(fsck__counts_hidden_names),
       cmocka_unit_test(fsck__looks_at_branches),
       cmocka_unit_test(fsck__reads_rows_if_asked),
       cmocka_unit_test(fsck__can_be_cancelled),
