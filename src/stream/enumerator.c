@@ -389,45 +389,43 @@ tarn_status tn_enumerator_add_back(tn_enumerator *e, int32_t reader, tn_split_qu
 
 /* ------------------------------------------------------------------ progress */
 
-/* Where reader r has come to: the snapshot that it needs next. */
-static bool reader_next(const tn_enumerator *e, int32_t r, int64_t next, int64_t *out) {
-  const reader_state *reader = &e->readers[r];
-  const tn_split_queue *queue = &e->queues[e->n_queues == 1 ? 0 : r];
-  int64_t queued = queue->count > 0 ? tn_split_queue_at(queue, 0)->split->snapshot_id : next;
-  if (e->is_exactly_once) {
-    // What it has comes before what waits for it; the smallest of that, as splits may come back.
-    *out = queued;
-    for (size_t i = 0; i < reader->open.count; i++) {
-      int64_t id = reader->open.items[(reader->open.head + i) % reader->open.capacity];
-      *out = id < *out ? id : *out;
-    }
-    return true;
+static void lower(int64_t *least, int64_t snapshot) {
+  *least = snapshot < *least ? snapshot : *least;
+}
+
+/* Lower *next to the snapshot that a reader needs of what it was given; false: it is not known. */
+static bool lower_to_reader(const tn_enumerator *e, const reader_state *reader, int64_t *next) {
+  for (size_t i = 0; i < reader->open.count; i++) {  // of all, as splits may come back
+    lower(next, reader->open.items[(reader->open.head + i) % reader->open.capacity]);
   }
-  if (reader->is_waiting) {
-    *out = queued;
+  if (e->is_exactly_once || reader->is_waiting) {
     return true;
   }
   if (!reader->has_consumed && !reader->has_assigned) {
     return false;
   }
-  *out = !reader->has_assigned || (reader->has_consumed && reader->consumed > reader->assigned)
-             ? reader->consumed
-             : reader->assigned;
+  lower(next, !reader->has_assigned || (reader->has_consumed && reader->consumed > reader->assigned)
+                  ? reader->consumed
+                  : reader->assigned);
   return true;
 }
 
-/* The least over readers; false: it is not known of one. */
+/* The least over readers and all that waits for them; false: it is not known of one. A queue is not
+ * in order when the splits of several readers came back, or a state was restored onto fewer of
+ * them: the first split is not always the oldest. */
 static bool least_next(const tn_enumerator *e, int64_t *out) {
-  int64_t next, one;
-  if (!tn_stream_scan_position(e->scan, &next)) {
+  if (!tn_stream_scan_position(e->scan, out)) {
     return false;
   }
-  *out = next;
+  for (int32_t i = 0; i < e->n_queues; i++) {
+    for (size_t k = 0; k < e->queues[i].count; k++) {
+      lower(out, tn_split_queue_at(&e->queues[i], k)->split->snapshot_id);
+    }
+  }
   for (int32_t r = 0; r < e->n_readers; r++) {
-    if (!reader_next(e, r, next, &one)) {
+    if (!lower_to_reader(e, &e->readers[r], out)) {
       return false;
     }
-    *out = one < *out ? one : *out;
   }
   return true;
 }

@@ -365,6 +365,61 @@ static void complete__tells_the_least_of_all_readers(void **state) {
   sm_end(&m);
 }
 
+/* Two readers have snapshots 2 and 1; one reader takes over what both have, the newer part first.
+ */
+static void complete__tells_what_waits_behind_newer_splits(void **state) {
+  static const char *const modes[] = {"exactly-once", "at-least-once"};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    stream_maker m;
+    tn_enumerator *e;
+    tn_table *table;
+    tn_split_queue held;
+    tn_assignment assignment;
+    tn_source_split split;
+    tn_buf bytes, options;
+    sm_begin(&m, KEYED, "", "k", "bucket=2");
+    sm_commit(&m, "1|a;2|a;3|a;4|a;5|a;6|a");
+    sm_commit(&m, "1|b;2|b;3|b;4|b;5|b;6|b");
+    tn_buf_init(&options, &m.w.tm.env->mem, 1 << 20);
+    OK(tn_buf_printf(&options, err,
+                     "scan.snapshot-id=1;consumer-id=c;consumer.expiration-time=1 d;"
+                     "consumer.mode=%s;scan.max-splits-per-task=2;"
+                     "read.shuffle-bucket-with-partition=false",
+                     modes[i]));
+    table = sm_table(&m, sm_keep(&m, &options));
+    e = open_enumerator(table, 2);
+    while (discover(e) == TN_DISCOVERED_SPLITS) {
+    }
+    tn_split_queue_init(&held, &m.w.tm.env->mem);
+    OK(tn_enumerator_request(e, 0, &held, &assignment, err));  // 1/b0 2/b0
+    assert_true(tn_split_queue_pop(&held, &split));            // it is through with the first
+    tn_source_split_reset(&split);
+    OK(tn_enumerator_request(e, 1, &held, &assignment, err));  // 1/b1 2/b1
+    tn_buf_init(&bytes, &m.w.tm.env->mem, 1 << 20);
+    OK(tn_enumerator_checkpoint(e, 1, &bytes, err));
+    tn_enumerator_free(e);
+    e = open_enumerator(table, 1);
+    OK(tn_enumerator_restore(e, tn_buf_slice(&bytes), &held, err));
+    checkpoint(&m, e, 2);
+    assert_string_equal(request(&m, e, 0), "2/b0 1/b1");
+    checkpoint(&m, e, 3);
+    tn_enumerator_finished(e, 0, 1);
+    checkpoint(&m, e, 4);
+    OK(tn_enumerator_complete(e, 2, err));
+    assert_int_equal(consumer(&m), i == 0 ? 1 : 0);
+    OK(tn_enumerator_complete(e, 3, err));
+    assert_int_equal(consumer(&m), 1);
+    OK(tn_enumerator_complete(e, 4, err));
+    assert_int_equal(consumer(&m), 1);
+    tn_split_queue_reset(&held);
+    tn_buf_reset(&bytes);
+    tn_enumerator_free(e);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
 static void complete__at_least_once_tells_what_is_being_read(void **state) {
   stream_maker m;
   tn_enumerator *e;
@@ -430,6 +485,7 @@ int main(void) {
       cmocka_unit_test(restore__deals_out_to_any_number_of_readers),
       cmocka_unit_test(checkpoint__aligned_holds_one_snapshot),
       cmocka_unit_test(complete__tells_the_least_of_all_readers),
+      cmocka_unit_test(complete__tells_what_waits_behind_newer_splits),
       cmocka_unit_test(complete__at_least_once_tells_what_is_being_read),
       cmocka_unit_test(create__checks_its_options),
   };
