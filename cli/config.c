@@ -114,8 +114,10 @@ static tarn_status read_lines(cli_config *c, const char *path, FILE *file, tarn_
   char line[MAX_LINE];
   for (int number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
     tarn_status st;
-    if (strlen(line) == sizeof(line) - 1) {
-      return fail(err, TARN_E_INVALID, "%s: line %d is too long", path, number);
+    size_t n = strlen(line);
+    if (n == sizeof(line) - 1 || ((n == 0 || line[n - 1] != '\n') && !feof(file))) {
+      return fail(err, TARN_E_INVALID, "%s: line %d is too long, or has a NUL character", path,
+                  number);
     }
     st = take_line(c, path, line, number, err);
     if (st != TARN_OK) {

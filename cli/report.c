@@ -69,11 +69,18 @@ void cli_report_note(const cli_report *report, const char *format, ...) {
   cli_report_line(report, TARN_LOG_INFO, message);
 }
 
-/* Make a byte of the text one that takes its place on a line. */
+/* A blank or ? for what a terminal would take for its own, each in its place. */
 static void add_visible(cli_text *line, const char *text, size_t begin, size_t end) {
-  for (size_t i = begin; i < end; i++) {
+  for (size_t i = begin, step; i < end; i += step > 0 ? step : 1) {
     unsigned char c = (unsigned char)text[i];
-    cli_text_char(line, c < 0x20 || c == 0x7F ? ' ' : text[i]);
+    step = cli_utf8_length((const uint8_t *)text + i, end - i);
+    if (step == 0) {
+      cli_text_char(line, '?');
+    } else if (c < 0x20 || c == 0x7F || (c == 0xC2 && (unsigned char)text[i + 1] < 0xA0)) {
+      cli_text_char(line, ' ');
+    } else {
+      cli_text_add(line, text + i, step);
+    }
   }
 }
 

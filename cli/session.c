@@ -12,6 +12,10 @@
 
 #define MAX_THREADS 256
 
+#define MIN_MEMORY ((size_t)4 << 20) /* what the library asks for */
+#define MAX_NAME 255                 /* of a file, and so of a table */
+#define MAX_PATH 4095
+
 /* ------------------------------------------------------------------ settings */
 
 /* "256mb", "1 GiB", "65536": bytes, as Paimon's MemorySize reads them. */
@@ -91,6 +95,9 @@ static tarn_status make_environment(cli_session *s, tarn_error *err) {
   }
   if (memory != NULL && !parse_memory(memory, &o.memory_budget_bytes)) {
     return cli_usage(err, "--memory '%s': expected a size such as 512mb or 2gb", memory);
+  }
+  if (memory != NULL && o.memory_budget_bytes < MIN_MEMORY) {
+    return cli_usage(err, "--memory '%s': at least 4mb are needed", memory);
   }
   o.threads = (int32_t)threads;
   o.log = cli_report_log;
@@ -303,6 +310,10 @@ static tarn_status compose_name(const cli_session *s, const char *system, cli_te
   const char *object;
   size_t n = strlen(name), base;
   bool names_branch, names_system;
+  if (n > (strchr(name, '/') != NULL ? MAX_PATH : 4 * MAX_NAME)) {
+    return cli_usage(err, "'%.40s...': %zu characters are too many for the name of a table", name,
+                     n);
+  }
   while (n > 1 && name[n - 1] == '/') {
     n--;
   }
