@@ -1,7 +1,8 @@
 /* stream_pipeline.c - a small engine around a stream and a sink, to be killed (stream_kills).
  *
  *   stream_pipeline WAREHOUSE SOURCE TARGET STATE [--readers N] [--writers N] [--processes]
- *       [--asynchronous] [--every MS] [--batch ROWS] [--pause US] [--linger MS] [--until-idle]
+ *       [--asynchronous] [--aligned] [--every MS] [--batch ROWS] [--pause US] [--linger MS]
+ * [--until-idle]
  *       [--no-sync] [--strict] [--pids FILE] [OPTION=VALUE...]
  *
  *   reader 0 --rows, barriers--> writer 0     The coordinator has the stream (enumerator) and the
@@ -20,6 +21,7 @@
  *
  * With --asynchronous readers and writers go on at once, else when the commit is made; threads
  * always wait, as the stream saves their readers with it in step 4. OPTIONs are of the source.
+ * --aligned, with processes: a checkpoint is a snapshot, with the OPTIONs for it.
  * --linger: between the steps of 4. --strict: a restore that has committed ends the program, as it
  * does a job of Flink.
  *
@@ -51,7 +53,7 @@ enum { EXIT_FAILED = 1, EXIT_GONE = 3, EXIT_AGAIN = 75 };
 typedef struct job {
   const char *warehouse, *source, *target, *state, *pids;
   int32_t n_readers, n_writers;
-  bool processes, asynchronous, until_idle, no_sync, is_strict;
+  bool processes, asynchronous, aligned, until_idle, no_sync, is_strict;
   int64_t every_ms, batch_rows, pause_us, linger_ms;
   tarn_option options[MAX_OPTIONS];
   size_t n_options;
@@ -576,6 +578,39 @@ static bool has_all(const engine *e) {
   return status.lag_snapshots == 0 && status.pending_splits == 0;
 }
 
+/* Do all readers wait for splits? */
+static bool all_wait(const engine *e) {
+  for (int32_t i = 0; i < e->job->n_readers; i++) {
+    if (!e->is_waiting[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* May a checkpoint begin? When they are aligned: behind one snapshot that is read. *is_last: it
+ * will never, as there is nothing to come. */
+static bool is_aligned(const engine *e, bool *is_last) {
+  const job *j = e->job;
+  tarn_stream_status status = TARN_STREAM_STATUS_INIT;
+  tarn_error error;
+  int64_t snapshot;
+  *is_last = false;
+  if (!j->aligned) {
+    return true;
+  }
+  tarn_status st = tarn_stream_align(j->stream, NULL, &snapshot, &error);
+  if (st == TARN_E_TIMEOUT) {
+    *is_last = j->until_idle && all_wait(e) && has_all(e);
+    return false;
+  }
+  if (st != TARN_OK) {
+    quit(EXIT_FAILED, "align", &error);
+  }
+  MUST(tarn_stream_get_status(j->stream, &status, &error));
+  return status.pending_splits == 0 && all_wait(e);
+}
+
 static void begin_checkpoint(engine *e) {
   const job *j = e->job;
   tarn_error error;
@@ -584,14 +619,21 @@ static void begin_checkpoint(engine *e) {
   e->n_states = e->n_prepared = 0;
   e->may_end = j->until_idle;
   if (j->processes) {
-    for (int32_t i = 0; i < j->n_readers; i++) {
-      e->may_end = e->may_end && e->is_waiting[i];
-    }
-    e->may_end = e->may_end && has_all(e);
+    e->may_end = e->may_end && !j->aligned && all_wait(e) && has_all(e);
     MUST(tarn_stream_checkpoint(j->stream, e->id, 0, &e->position, &error));
   }
   for (int32_t i = 0; i < j->n_readers; i++) {
     send_frame(e->readers[i].control, FRAME_CHECKPOINT, e->id, 0, NULL, 0);
+  }
+}
+
+static void tell_workers(const engine *e, frame_kind kind, int64_t a) {
+  const job *j = e->job;
+  for (int32_t i = 0; i < j->n_readers; i++) {
+    send_frame(e->readers[i].control, kind, a, 0, NULL, 0);
+  }
+  for (int32_t i = 0; i < j->n_writers; i++) {
+    send_frame(e->writers[i].control, kind, a, 0, NULL, 0);
   }
 }
 
@@ -628,11 +670,8 @@ static bool finish_checkpoint(engine *e) {
   if (result.must_refresh && j->asynchronous) {
     quit(EXIT_AGAIN, "writers have to look at the table again", NULL);
   }
-  for (int32_t i = 0; i < j->n_readers + j->n_writers; i++) {
-    int control = i < j->n_readers ? e->readers[i].control : e->writers[i - j->n_readers].control;
-    if (is_last || !j->asynchronous) {
-      send_frame(control, is_last ? FRAME_END : FRAME_RESUME, result.must_refresh, 0, NULL, 0);
-    }
+  if (is_last || !j->asynchronous) {
+    tell_workers(e, is_last ? FRAME_END : FRAME_RESUME, result.must_refresh);
   }
   e->id = 0;
   return is_last;
@@ -702,6 +741,7 @@ static void coordinate(engine *e) {
     struct pollfd list[2 * MAX_WORKERS];
     const worker *workers[2 * MAX_WORKERS];
     nfds_t n = 0;
+    bool is_last = false;
     for (int32_t i = 0; i < j->n_readers + j->n_writers; i++) {
       workers[n] = i < j->n_readers ? &e->readers[i] : &e->writers[i - j->n_readers];
       list[n++] = (struct pollfd){workers[i]->control, POLLIN, 0};
@@ -714,7 +754,7 @@ static void coordinate(engine *e) {
     }
     if (e->id > 0 && e->n_states == j->n_readers && e->n_prepared == j->n_writers) {
       int64_t id = e->id;
-      bool is_last = finish_checkpoint(e);
+      is_last = finish_checkpoint(e);
       fprintf(stderr, "checkpoint %" PRId64 ": %" PRId64 " rows\n", id, e->rows);
       if (is_last) {
         return;
@@ -724,8 +764,12 @@ static void coordinate(engine *e) {
     if (j->processes) {
       deal_out(e);
     }
-    if (e->id == 0 && now_ms() >= due) {
+    if (e->id == 0 && now_ms() >= due && is_aligned(e, &is_last)) {
       begin_checkpoint(e);
+    }
+    if (is_last) {
+      tell_workers(e, FRAME_END, 0);
+      return;
     }
   }
 }
@@ -929,6 +973,7 @@ int main(int argc, char **argv) {
                {.name = "--writers", .count = &j.n_writers},
                {.name = "--processes", .flag = &j.processes},
                {.name = "--asynchronous", .flag = &j.asynchronous},
+               {.name = "--aligned", .flag = &j.aligned},
                {.name = "--every", .number = &j.every_ms},
                {.name = "--batch", .number = &j.batch_rows},
                {.name = "--pause", .number = &j.pause_us},
@@ -979,6 +1024,7 @@ int main(int argc, char **argv) {
     }
   }
   j.asynchronous = j.asynchronous && j.processes;
+  j.aligned = j.aligned && j.processes;
   if (j.n_readers < 1 || j.n_readers > MAX_WORKERS || j.n_writers < 1 ||
       j.n_writers > MAX_WORKERS) {
     return 2;
