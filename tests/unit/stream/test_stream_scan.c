@@ -1,5 +1,8 @@
 /* test_stream_scan.c - where streams start, what they follow, and how they find out that they
  * cannot go on. */
+#include <pthread.h>
+#include <stdio.h>
+
 #include "stream/follow.h"
 #include "stream/kinds.h"
 #include "stream_maker.h"
@@ -143,6 +146,59 @@ static void start__a_consumer_comes_before_the_mode(void **state) {
   sm_end(&m);
 }
 
+/* Snapshots go one after the other while a start is looked for (known fault B83). */
+static void *expire_all(void *ctx) {
+  stream_maker *m = ctx;
+  for (int64_t id = 1; id < 60; id++) {
+    char path[64];
+    snprintf(path, sizeof(path), "/t/snapshot/snapshot-%lld", (long long)id);
+    tn_storage_memory_remove(m->w.tm.storage, path);
+  }
+  return NULL;
+}
+
+static void start__goes_on_while_snapshots_expire(void **state) {
+  static const char *const options[] = {
+      "scan.mode=from-timestamp;scan.timestamp-millis=1000", "scan.snapshot-id=2",
+      "scan.mode=from-snapshot-full;scan.snapshot-id=2", "scan.mode=latest-full", ""};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(options); i++) {
+    stream_maker m;
+    tn_table *table;
+    pthread_t expirer;
+    int64_t last = 0;
+    sm_begin(&m, KEYED, "", "k", "bucket=1");
+    for (int k = 0; k < 60; k++) {
+      sm_commit(&m, "1|a");
+    }
+    tn_storage_memory_remove(m.w.tm.storage, "/t/snapshot/EARLIEST");
+    table = sm_table(&m, options[i]);
+    assert_int_equal(pthread_create(&expirer, NULL, expire_all, &m), 0);
+    for (int k = 0; k < 100; k++) {
+      tn_stream_scan *scan = sm_scan(&m, table);
+      tn_stream_outcome outcome;
+      tn_plan *plan = NULL;
+      tarn_error error = {0};
+      int64_t next;
+      tarn_status st = tn_stream_scan_plan(scan, &outcome, &plan, &error);
+      if (st != TARN_OK && (i != 2 || st != TARN_E_NOT_FOUND)) {  // which one was asked for
+        fail_msg("%s: %s", options[i], error.message);
+      }
+      if (st == TARN_OK) {
+        assert_true(tn_stream_scan_position(scan, &next));
+        assert_in_range(next, last, 61);
+        last = next;  // what has expired does not come again
+      }
+      tn_plan_release(plan);
+      tn_stream_scan_free(scan);
+    }
+    (void)pthread_join(expirer, NULL);
+    assert_true(last >= 2);
+    tn_table_release(table);
+    sm_end(&m);
+  }
+}
+
 /* ------------------------------------------------------------------ following */
 
 static void follow__compactions_and_overwrites_are_passed_over(void **state) {
@@ -157,6 +213,54 @@ static void follow__compactions_and_overwrites_are_passed_over(void **state) {
   STEPS(&m, "scan.snapshot-id=1;streaming-read-overwrite=true", "started 1", "1: +I 1|a;+I 2|a",
         "3: -D 1|a;-D 2|a;+I 3|c", "4: +I 4|d", "waiting");
   sm_end(&m);
+}
+
+typedef struct told {
+  int32_t times;
+  char text[512];
+} told;
+
+static void on_log(void *ctx, tarn_log_level level, const char *message) {
+  told *t = ctx;
+  if (level == TARN_LOG_WARN && strstr(message, "overwrite") != NULL) {
+    t->times++;
+    snprintf(t->text, sizeof(t->text), "%s", message);
+  }
+}
+
+/* A stream that misses overwrites says so, and what to do; once. */
+static void follow__overwrites_that_are_missed_are_told(void **state) {
+  static const struct {
+    const char *keys, *options, *message;
+  } cases[] = {{"k", "bucket=1",
+                "snapshot=2 passed over: it is an overwrite; set "
+                "streaming-read-overwrite=true to read such snapshots"},
+               {"", "bucket=-1", "set streaming-read-append-overwrite=true"}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    stream_maker m;
+    tn_table *table;
+    tn_stream_scan *scan;
+    told t = {.times = 0};
+    sm_begin(&m, KEYED, "", cases[i].keys, cases[i].options);
+    m.w.tm.env->log = on_log;
+    m.w.tm.env->log_ctx = &t;
+    m.w.tm.env->log_level = TARN_LOG_WARN;
+    sm_commit(&m, "1|a");
+    sm_overwrite(&m, "2|b");
+    sm_overwrite(&m, "3|c");
+    table = sm_table(&m, "scan.snapshot-id=1");
+    scan = sm_scan(&m, table);
+    step(&m, scan, table, "started 1");
+    step(&m, scan, table, "1: +I 1|a");
+    step(&m, scan, table, "waiting");
+    assert_int_equal(t.times, 1);
+    assert_contains(t.text, cases[i].message);
+    assert_int_equal(tn_stream_scan_metrics(scan)->overwrites_passed_over, 2);
+    tn_stream_scan_free(scan);
+    tn_table_release(table);
+    sm_end(&m);
+  }
 }
 
 /* Rows that were deleted before are not removed again (known fault B80). */
@@ -554,10 +658,12 @@ int main(void) {
       cmocka_unit_test(start__every_mode_finds_its_first_plan),
       cmocka_unit_test(start__ids_that_expired_are_moved_up),
       cmocka_unit_test(start__waits_for_a_first_snapshot),
+      cmocka_unit_test(start__goes_on_while_snapshots_expire),
       cmocka_unit_test(start__modes_of_batches_are_refused),
       cmocka_unit_test(start__a_consumer_file_that_is_none_is_told),
       cmocka_unit_test(start__a_consumer_comes_before_the_mode),
       cmocka_unit_test(follow__compactions_and_overwrites_are_passed_over),
+      cmocka_unit_test(follow__overwrites_that_are_missed_are_told),
       cmocka_unit_test(follow__an_overwrite_removes_what_was_there),
       cmocka_unit_test(follow__a_monitor_sees_files_of_every_commit),
       cmocka_unit_test(follow__what_compactions_still_have_to_do),
