@@ -219,9 +219,19 @@ static tarn_status read_append(const tn_table *table, tn_compact_options *o, tar
 
 /* ------------------------------------------------------------------ the whole */
 
+tarn_status tn_compact_check_cache(const tn_table *table, tarn_error *err) {
+  double ratio;
+  TN_TRY(read_double(&table->options, "lookup.cache.high-priority-pool-ratio", 0.25, &ratio, err));
+  return !table->facts.has_primary_key || (ratio >= 0 && ratio < 1)
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID,
+                       "The high priority pool ratio should in the range [0, 1).");
+}
+
 tarn_status tn_compact_options_read(const tn_table *table, tn_arena *arena, tn_compact_options *out,
                                     tarn_error *err) {
   memset(out, 0, sizeof(*out));
+  TN_TRY(tn_compact_check_cache(table, err));
   TN_TRY(read_tree(table, out, err));
   TN_TRY(read_early_full(&table->options, out, err));
   TN_TRY(read_lookup(table, out, err));

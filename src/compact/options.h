@@ -87,6 +87,10 @@ typedef struct tn_compact_options {
 TN_CHECKED tarn_status tn_compact_options_read(const tn_table *table, tn_arena *arena,
                                                tn_compact_options *out, tarn_error *err);
 
+/* What Java's writers and compactions of primary-key tables check of their lookup cache, which is
+ * not this one: INVALID. Rule: org.apache.paimon.io.cache.CacheManager. */
+TN_CHECKED tarn_status tn_compact_check_cache(const tn_table *table, tarn_error *err);
+
 /* Percent that a run may be larger than the newer ones: size_ratio, more in off-peak hours. */
 int64_t tn_compact_size_ratio(const tn_compact_options *options, int32_t local_hour);
 

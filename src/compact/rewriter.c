@@ -145,13 +145,14 @@ static tarn_status choose_compared(tn_rewriter *r, tarn_error *err) {
 static tarn_status check_table(const tn_table *table, tarn_error *err) {
   if (table->facts.data_evolution) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "%s: compaction of tables with 'data-evolution.enabled' is not supported",
+                   "%s: tables with 'data-evolution.enabled' are not compacted here: let Flink or "
+                   "Spark do it (sys.compact); reads take rows from all files until then",
                    table->full_name);
   }
   if (table->facts.row_tracking && table->facts.has_primary_key) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
                    "%s: compaction of primary-key tables with 'row-tracking.enabled' is not "
-                   "supported",
+                   "supported; no release of Paimon makes such tables",
                    table->full_name);
   }
   return TARN_OK;

@@ -54,6 +54,7 @@ static tarn_status compacts(const tn_write *w, bool *out, tarn_error *err) {
   *out = false;
   TN_TRY(tn_options_bool(&w->table->options, "write-only", &write_only, err));
   TN_TRY(tn_options_bool(&w->table->options, "clustering.incremental", &clusters, err));
+  /* Tables with row tracking have no buckets ("it only support bucket = -1"). */
   if (!w->options.compacts || write_only || w->options.columns != NULL || f->data_evolution ||
       f->row_tracking) {
     return TARN_OK;

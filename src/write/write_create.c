@@ -2,6 +2,7 @@
  */
 #include "base/ascii.h"
 #include "column/cast_parse.h"
+#include "compact/options.h"
 #include "merge/key.h"
 #include "write/compact_inline.h"
 
@@ -423,6 +424,7 @@ static tarn_status set_up(tn_write *w, const tn_table_write_options *o, tarn_err
     TN_TRY(tn_cross_create(w, err));
   }
   TN_TRY(read_sizes(w, err));
+  TN_TRY(tn_compact_check_cache(w->table, err));
   return tn_inline_create(w, err);
 }
 

@@ -436,6 +436,35 @@ static void compact__opens_a_bucket_that_nobody_wrote(void **state) {
   wm_end(&m);
 }
 
+/* Rule: CacheManager, made by every writer of a table with a primary key. */
+static void write__checks_the_pool_ratio_as_java(void **state) {
+  static const struct {
+    const char *key, *ratio;
+    bool is_good;
+  } cases[] = {{"k", "0", true},   {"k", "0.99", true}, {"k", "1", false},
+               {"k", "-1", false}, {"k", "NaN", false}, {"", "2", true}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases) * 2; i++) {
+    const char *key = cases[i / 2].key;
+    write_maker m = {0};
+    tarn_error err = {0};
+    char options[128];
+    tarn_status st;
+    snprintf(options, sizeof(options),
+             "bucket=1;bucket-key=k;lookup.cache.high-priority-pool-ratio=%s%s", cases[i / 2].ratio,
+             i % 2 == 0 ? "" : ";write-only=true");
+    tm_begin(&m.tm, 1);
+    m.options = (tn_table_write_options){.user = "u", .first_row_id = -1, .compacts = true};
+    wm_table(&m, FIELDS, "", key, options);
+    st = wm_try_open(&m, &err);
+    assert_int_equal(st, cases[i / 2].is_good ? TARN_OK : TARN_E_INVALID);
+    if (st != TARN_OK) {
+      assert_string_equal(err.message, "The high priority pool ratio should in the range [0, 1).");
+    }
+    wm_end(&m);
+  }
+}
+
 /* ------------------------------------------------------------------ others */
 
 /* Two writers compact one bucket: the compaction of the second one is dropped, its rows are not. */
@@ -887,6 +916,7 @@ int main(void) {
       cmocka_unit_test(write__keeps_first_rows),
       cmocka_unit_test(compact__is_told_with_the_next_commit),
       cmocka_unit_test(compact__opens_a_bucket_that_nobody_wrote),
+      cmocka_unit_test(write__checks_the_pool_ratio_as_java),
       cmocka_unit_test(write__loses_a_compaction_to_another_writer_but_no_row),
       cmocka_unit_test(write__looks_up_in_no_levels_that_are_gone),
       cmocka_unit_test(commit__failing_behind_its_rows_leaves_no_file),
