@@ -46,6 +46,13 @@ typedef struct tn_data_file_names {
   int32_t next;
 } tn_data_file_names;
 
+/* The next name, "<prefix><UUID>-<number><extension>" in the arena: of data files, and as "index-"
+ * without extension of the hash indexes and deletion vectors of buckets. */
+TN_CHECKED tarn_status tn_data_file_names_next(tarn_env *env, tn_data_file_names *names,
+                                               tn_arena *arena, const char *prefix,
+                                               const char *extension, const char **out,
+                                               tarn_error *err);
+
 typedef struct tn_data_writer_request {
   tn_write_shape *shape; /* outlives the writer */
   tn_slice partition;    /* arity-prefixed row; borrowed until the writer is freed */

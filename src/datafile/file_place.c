@@ -6,14 +6,21 @@
 
 /* ------------------------------------------------------------------ names */
 
+tarn_status tn_data_file_names_next(tarn_env *env, tn_data_file_names *names, tn_arena *arena,
+                                    const char *prefix, const char *extension, const char **out,
+                                    tarn_error *err) {
+  if (names->uuid[0] == '\0') {
+    TN_TRY(tn_env_uuid(env, names->uuid, err));
+  }
+  *out = tn_arena_printf(arena, "%s%s-%d%s", prefix, names->uuid, (int)names->next, extension);
+  names->next++;
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
 static tarn_status next_name(tn_file_placer *p, const char *prefix, const char *extension,
                              const char **out, tarn_error *err) {
-  if (p->names->uuid[0] == '\0') {
-    TN_TRY(tn_env_uuid(p->shape->table->env, p->names->uuid, err));
-  }
-  *out = tn_arena_printf(p->arena, "%s%s-%d%s", prefix, p->names->uuid, p->names->next, extension);
-  p->names->next++;
-  return *out != NULL ? TARN_OK : tn_oom(err);
+  return tn_data_file_names_next(p->shape->table->env, p->names, p->arena, prefix, extension, out,
+                                 err);
 }
 
 /* ------------------------------------------------------------------ external roots */
