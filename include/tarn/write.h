@@ -97,6 +97,10 @@ typedef struct tarn_writer_stats {
   size_t struct_size;
   int64_t rows, files, bytes; /* rows taken in; files and bytes written */
   int64_t spilled_bytes;
+  /* Paimon's metrics writerBuffer: numWriters (buckets that are open), bufferPreemptCount (times
+   * that full memory was written out before its time), usedWriteBufferSizeByte,
+   * totalWriteBufferSizeByte. */
+  int64_t writers, preempted, used_bytes, total_bytes;
 } tarn_writer_stats;
 TARN_EXPORT void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out);
 

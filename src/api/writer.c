@@ -307,5 +307,9 @@ void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out) {
   all.files = stats.n_files;
   all.bytes = stats.n_bytes;
   all.spilled_bytes = stats.n_spilled_bytes;
+  all.writers = stats.n_buckets;
+  all.preempted = stats.n_preempted;
+  all.used_bytes = stats.held_bytes;
+  all.total_bytes = stats.room_bytes;
   memcpy(out, &all, out->struct_size < sizeof(all) ? out->struct_size : sizeof(all));
 }

@@ -580,6 +580,7 @@ done:
 }
 
 tarn_status tn_make_room(tn_write *w, tarn_error *err) {
+  w->stats.n_preempted++;
   if (w->spill != NULL && !w->writes_changelog) {
     return tn_spill_runs(w->spill) < MAX_RUNS && tn_spill_bytes(w->spill) < w->spill_bytes
                ? spill_all(w, err)

@@ -539,6 +539,9 @@ tarn_status tn_write_refresh(tn_write *w, tarn_error *err) {
 
 void tn_write_get_stats(const tn_write *write, tn_write_stats *out) {
   *out = write->stats;
+  out->n_buckets = (int64_t)write->router.n_buckets;
+  out->held_bytes = (int64_t)write->store.n_bytes;
+  out->room_bytes = write->buffer_bytes;
 }
 
 void tn_write_free(tn_write *w) {

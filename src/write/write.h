@@ -47,6 +47,9 @@ typedef struct tn_write tn_write; /* one thread at a time */
 
 typedef struct tn_write_stats {
   int64_t n_rows, n_files, n_bytes, n_spilled_bytes;
+  int64_t n_preempted;            /* times that rows had to make room for others */
+  int64_t n_buckets;              /* that are open now */
+  int64_t held_bytes, room_bytes; /* rows that wait now, and the most that they may take */
 } tn_write_stats;
 
 /* Errors: UNSUPPORTED (kinds of tables and options, by name), INVALID (default values). */

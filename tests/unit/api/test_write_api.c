@@ -119,6 +119,9 @@ static void writer__rows_are_there_once_they_are_committed(void **state) {
   tarn_writer_get_stats(w, &stats);
   assert_int_equal(stats.rows, 5);
   assert_true(stats.files >= 2 && stats.bytes > 0);
+  assert_int_equal(stats.preempted, 0);
+  assert_int_equal(stats.used_bytes, 0);
+  assert_true(stats.total_bytes > 0);
   tarn_committer_free(c);
   tarn_writer_free(w);
   end(&f);

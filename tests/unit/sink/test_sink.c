@@ -569,6 +569,38 @@ static void restore__comes_first(void **state) {
   end(&m);
 }
 
+/* The metrics writerBuffer: buckets that are open, rows that wait, how often they made room. */
+static void stats__tell_the_buffers_of_writers(void **state) {
+  static const struct {
+    const char *options;
+    bool is_full;
+  } cases[] = {{"bucket=2", false}, {"bucket=2;write-buffer-size=64 kb", true}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    tn_write_stats stats;
+    sink_maker m;
+    begin(&m, "k", cases[i].options);
+    tn_write_get_stats(m.w.write, &stats);
+    assert_int_equal(stats.n_buckets, 0);
+    assert_int_equal(stats.held_bytes, 0);
+    assert_true(stats.room_bytes > 0);
+    for (int k = 0; k < 2000; k++) {
+      char rows[64];
+      snprintf(rows, sizeof(rows), "%d|text that takes some room", k);
+      wm_write(&m.w, rows);
+    }
+    tn_write_get_stats(m.w.write, &stats);
+    assert_int_equal(stats.n_buckets, 2);
+    assert_true(stats.held_bytes <= stats.room_bytes);
+    assert_int_equal(stats.n_preempted > 0, cases[i].is_full);
+    assert_true(cases[i].is_full || stats.held_bytes > 0);
+    add(&m, 0, 1, "");
+    tn_write_get_stats(m.w.write, &stats);
+    assert_int_equal(stats.held_bytes, 0);
+    end(&m);
+  }
+}
+
 /* ------------------------------------------------------------------ compactions left behind */
 
 /* Rows of the changelog of all snapshots. */
@@ -781,6 +813,7 @@ int main(void) {
       cmocka_unit_test(resume__deals_buckets_out),
       cmocka_unit_test(abort__leaves_no_file),
       cmocka_unit_test(stats__tell_the_last_commit),
+      cmocka_unit_test(stats__tell_the_buffers_of_writers),
       cmocka_unit_test(sinks__run_out_of_memory_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
