@@ -213,6 +213,8 @@ static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_
   if (held == NULL) {
     TN_TRY(tn_lookup_slot_file(file->slot, file->split, file->index, c->now_ms, &held, err));
     tn_lookup_worker_keep(c->w, file, held);
+  } else if (s->n_files > FEW_FILES) { /* else hold_section() did */
+    tn_lookup_slot_touch(file->slot, c->now_ms, tn_lookup_store_made(c->w->store));
   }
   TN_TRY(
       tn_lookup_file_find(held, key_of(c, key), c->places[key].hash, c->rows, out, is_found, err));
@@ -266,24 +268,36 @@ static void prefetch_ahead(const call *c, const tn_view_section *s, const refere
   }
 }
 
+/* The file of a group of the section that a key is to be looked for in; -1: none. */
+static int32_t file_of(const call *c, const tn_view_section *s, int32_t group, int64_t key) {
+  return tn_view_file_of(c->l->table->schema, s, &s->groups[group],
+                         c->datums + key * c->l->layout.n_keys);
+}
+
 /* The row of a key where no two rows are put together. */
 static tarn_status find_newest(call *c, const tn_view_section *s, int64_t key, tarn_error *err) {
   const tn_table_facts *facts = &c->l->table->facts;
   tn_lookup_row best = {0};
   int32_t best_rank = -1;
   bool has_deep = false;
-  for (int32_t f = 0; f < s->n_files; f++) {
-    const tn_view_file *file = &s->files[f];
+  for (int32_t g = 0; g < s->n_groups; g++) {
+    const tn_view_file *file = &s->files[s->groups[g].begin];
     tn_lookup_row row;
     bool is_found, is_deep = file->meta->level > 0;
+    int32_t f;
     if ((best_rank >= 0 && (s->is_raw || file->rest_max < best.sequence)) ||
         (has_deep && is_deep && c->l->spec.needs_lookup)) {
       break;
+    }
+    f = file_of(c, s, g, key);
+    if (f < 0) {
+      continue;
     }
     TN_TRY(ask_file(c, s, f, key, &row, &is_found, err));
     if (!is_found) {
       continue;
     }
+    file = &s->files[f];
     has_deep = has_deep || is_deep;
     if (s->is_raw) {
       row.kind = TN_ROW_INSERT;
@@ -308,10 +322,13 @@ static tarn_status find_newest(call *c, const tn_view_section *s, int64_t key, t
 /* All rows of a key: one is the answer, more wait to be merged. */
 static tarn_status find_all(call *c, const tn_view_section *s, int64_t key, tarn_error *err) {
   size_t before = c->n_candidates;
-  for (int32_t f = 0; f < s->n_files; f++) {
-    candidate found = {.key = key, .file = f};
+  for (int32_t g = 0; g < s->n_groups; g++) {
+    candidate found = {.key = key, .file = file_of(c, s, g, key)};
     bool is_found;
-    TN_TRY(ask_file(c, s, f, key, &found.row, &is_found, err));
+    if (found.file < 0) {
+      continue;
+    }
+    TN_TRY(ask_file(c, s, found.file, key, &found.row, &is_found, err));
     if (!is_found) {
       continue;
     }
@@ -602,12 +619,12 @@ static tarn_status hold_section(call *c, const tn_view_section *s, tarn_error *e
   if (tn_lookup_worker_is_stale(c->w)) {
     TN_TRY(let_go(c, err));
   }
-  for (int32_t f = 0; f < s->n_files; f++) {
+  for (int32_t f = 0; f < s->n_files && s->n_files <= FEW_FILES; f++) {
     const tn_view_file *file = &s->files[f];
     tn_lookup_file *held = c->w->held[file->number];
     if (held != NULL) {
       tn_lookup_slot_touch(file->slot, c->now_ms, n_made);
-    } else if (s->n_files <= FEW_FILES) {
+    } else {
       tn_lookup_slot_peek(file->slot, c->now_ms, &held);
       if (held != NULL) {
         tn_lookup_worker_keep(c->w, file, held);

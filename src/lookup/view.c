@@ -96,6 +96,64 @@ static int64_t max_sequence(const tn_data_file *file) {
                                                                              : INT64_MAX;
 }
 
+static int by_key(void *ctx, const void *a, const void *b) {
+  const tn_view_file *x = a, *y = b;
+  return tn_interval_compare(ctx, x->min, y->min);
+}
+
+/* Put the n files of a level in the order of their keys, if no two may have the same key. */
+static tarn_status sort_level(builder *b, tn_view_file *files, int64_t n, bool *is_disjoint,
+                              tarn_error *err) {
+  tn_arena *arena = &b->view->arena;
+  tn_schema *schema = b->table->schema;
+  const void **items = tn_arena_alloc(arena, (size_t)n * sizeof(*items));
+  const void **scratch = tn_arena_alloc(arena, (size_t)n * sizeof(*scratch));
+  tn_view_file *sorted = tn_arena_alloc(arena, (size_t)n * sizeof(*sorted));
+  if (items == NULL || scratch == NULL || sorted == NULL) {
+    return tn_oom(err);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    items[i] = &files[i];
+  }
+  tn_sort_stable(items, scratch, n, by_key, schema);
+  *is_disjoint = true;
+  for (int64_t i = 0; i < n; i++) {
+    sorted[i] = *(const tn_view_file *)items[i];
+    *is_disjoint = *is_disjoint &&
+                   (i == 0 || tn_interval_compare(schema, sorted[i - 1].max, sorted[i].min) < 0);
+  }
+  if (*is_disjoint) {
+    memcpy(files, sorted, (size_t)n * sizeof(*files));
+  }
+  return TARN_OK;
+}
+
+static tarn_status group_files(builder *b, tn_view_section *s, tarn_error *err) {
+  s->groups = tn_arena_alloc(&b->view->arena, (size_t)s->n_files * sizeof(*s->groups));
+  if (s->groups == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t begin = 0, end = 0; begin < s->n_files; begin = end) {
+    int32_t level = s->files[begin].meta->level;
+    bool is_disjoint = false;
+    end = begin + 1;
+    while (end < s->n_files && level > 0 && s->files[end].meta->level == level) {
+      end++;
+    }
+    if (end - begin > 1) {
+      TN_TRY(sort_level(b, s->files + begin, end - begin, &is_disjoint, err));
+    }
+    if (is_disjoint) {
+      s->groups[s->n_groups++] = (tn_view_group){begin, end};
+      continue;
+    }
+    for (int32_t i = begin; i < end; i++) {
+      s->groups[s->n_groups++] = (tn_view_group){i, i + 1};
+    }
+  }
+  return TARN_OK;
+}
+
 static tarn_status order_files(builder *b, tn_view_section *s, tarn_error *err) {
   tn_arena *arena = &b->view->arena;
   size_t n = (size_t)s->n_files;
@@ -114,6 +172,7 @@ static tarn_status order_files(builder *b, tn_view_section *s, tarn_error *err) 
     sorted[i] = *(const tn_view_file *)items[i];
   }
   s->files = sorted;
+  TN_TRY(group_files(b, s, err));
   for (int32_t i = s->n_files - 1; i >= 0; i--) {
     int64_t of_file = max_sequence(s->files[i].meta);
     max = of_file > max ? of_file : max;
@@ -467,6 +526,24 @@ tn_view_section *tn_view_section_of(const tn_schema *schema, const tn_view_bucke
                  tn_interval_compare(schema, bucket->sections[low].min, key) <= 0
              ? &bucket->sections[low]
              : NULL;
+}
+
+int32_t tn_view_file_of(const tn_schema *schema, const tn_view_section *section,
+                        const tn_view_group *group, const tn_datum *key) {
+  int32_t low = group->begin, high = group->end;
+  if (high - low == 1) {
+    return low;
+  }
+  while (low < high) {
+    int32_t mid = low + (high - low) / 2;
+    if (tn_interval_compare(schema, section->files[mid].max, key) < 0) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  return low < group->end && tn_interval_compare(schema, section->files[low].min, key) <= 0 ? low
+                                                                                            : -1;
 }
 
 const tn_view_bucket *tn_view_bucket_of(const tn_view_partition *partition, int32_t n_buckets,

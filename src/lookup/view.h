@@ -26,10 +26,17 @@ typedef struct tn_view_file {
   int64_t rest_max; /* no row of this file or one behind it has a larger sequence number */
 } tn_view_file;
 
+/* Files of a section that follow each other: one, or those of a level that ascend and are disjoint,
+ * of which one at most may have a key. */
+typedef struct tn_view_group {
+  int32_t begin, end;
+} tn_view_group;
+
 typedef struct tn_view_section {
   const tn_datum *min, *max;
   tn_view_file *files; /* newest first: level 0 by sequence number, then deeper and deeper */
-  int32_t n_files, n_runs;
+  tn_view_group *groups;
+  int32_t n_files, n_runs, n_groups;
   bool is_raw; /* a row that is not deleted is the row: nothing is merged, kinds mean nothing */
 } tn_view_section;
 
@@ -76,6 +83,10 @@ void tn_files_view_release(tn_files_view *view); /* accepts NULL */
 /* The section of a bucket that a key lies in; NULL: none. */
 tn_view_section *tn_view_section_of(const tn_schema *schema, const tn_view_bucket *bucket,
                                     const tn_datum *key);
+/* The file of a group that may have a key; -1: none. A group of one file: that, whatever its range.
+ */
+int32_t tn_view_file_of(const tn_schema *schema, const tn_view_section *section,
+                        const tn_view_group *group, const tn_datum *key);
 /* The buckets with this number of this modulus; NULL: none. */
 const tn_view_bucket *tn_view_bucket_of(const tn_view_partition *partition, int32_t n_buckets,
                                         int32_t number);
