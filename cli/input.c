@@ -2,7 +2,6 @@
 #include "input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +11,19 @@
 #include "ending.h"
 #include "follow_lines.h"
 #include "nanoarrow/nanoarrow_ipc.h"
+#include "refused.h"
 #include "signals.h"
 
 #define BATCH_BYTES ((size_t)8 << 20) /* of text */
 #define BATCH_ROWS 8192
-#define MAX_WARNINGS 10 /* of rows that are left out */
 
 struct cli_input {
   cli_session *session;
   cli_input_format format;
-  cli_on_error on_error;
-  int64_t n_refused;
+  cli_refused refused;
   int64_t n_faults; /* texts of the batch that are no rows */
   bool follows;     /* lines of checkpoints may come */
   cli_text checkpoint;
-  int dead_letter; /* -1: none */
-  const char *dead_letter_name;
   /* texts */
   cli_source source;
   bool has_source, has_begun, is_finished;
@@ -47,55 +43,6 @@ struct cli_input {
 
 /* ------------------------------------------------------------------ refused rows */
 
-static tarn_status dead_letter_failure(const cli_input *in, int number, tarn_error *err) {
-  err->status = TARN_E_IO;
-  err->os_errno = number;
-  (void)snprintf(err->message, sizeof(err->message), "%s: %s", in->dead_letter_name,
-                 strerror(number));
-  return TARN_E_IO;
-}
-
-/* One record, with a line break behind it. */
-static tarn_status keep_record(const cli_input *in, const char *text, size_t n, tarn_error *err) {
-  while (n > 0) {
-    ssize_t done = write(in->dead_letter, text, n);
-    if (done < 0 && errno != EINTR) {
-      return dead_letter_failure(in, errno, err);
-    }
-    text += done > 0 ? done : 0;
-    n -= done > 0 ? (size_t)done : 0;
-  }
-  return TARN_OK;
-}
-
-static tarn_status keep_line(const cli_input *in, const char *text, size_t n, tarn_error *err) {
-  tarn_status st;
-  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) {
-    n--;
-  }
-  st = keep_record(in, text, n, err);
-  return st == TARN_OK ? keep_record(in, "\n", 1, err) : st;
-}
-
-/* A bad row whose text is at hand; err tells what is wrong with it. Returns TARN_OK when the next
- * one can be looked at. */
-static tarn_status leave_out(cli_input *in, const char *text, size_t n, tarn_error *err) {
-  tarn_status st = TARN_OK;
-  if (in->on_error == CLI_ON_ERROR_STOP || err->status != TARN_E_INVALID) {
-    return err->status;
-  }
-  in->n_refused++;
-  if (in->n_refused <= MAX_WARNINGS && !in->session->report.is_quiet) {
-    cli_report_line(&in->session->report, TARN_LOG_WARN, err->message);
-  } else if (in->n_refused == MAX_WARNINGS + 1) {
-    cli_report_note(&in->session->report, "further rows that are left out are only counted");
-  }
-  if (in->on_error == CLI_ON_ERROR_DEAD_LETTER && text != NULL) {
-    st = keep_line(in, text, n, err);
-  }
-  return st;
-}
-
 /* A fault in the record that the source stands on. */
 static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size_t n,
                                  tarn_error *err) {
@@ -108,7 +55,8 @@ static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size
   err->os_errno = 0;
   (void)snprintf(err->message, sizeof(err->message), "%s, line %lld, column %lld: %s",
                  in->source.name, (long long)line, (long long)column, fault->message);
-  return fault->ends_all ? err->status : leave_out(in, cli_source_text(&in->source), n, err);
+  return fault->ends_all ? err->status
+                         : cli_refused_add(&in->refused, cli_source_text(&in->source), n, err);
 }
 
 tarn_status cli_input_refused(cli_input *in, int64_t i, tarn_error *err) {
@@ -127,17 +75,17 @@ tarn_status cli_input_refused(cli_input *in, int64_t i, tarn_error *err) {
                    (long long)(in->first_row + i + 1), why);
   }
   memcpy(err->message, message, sizeof(message));
-  return in->raw_at != NULL
-             ? leave_out(in, in->raw.data + in->raw_at[i], in->raw_at[i + 1] - in->raw_at[i], err)
-             : leave_out(in, NULL, 0, err);
+  return in->raw_at != NULL ? cli_refused_add(&in->refused, in->raw.data + in->raw_at[i],
+                                              in->raw_at[i + 1] - in->raw_at[i], err)
+                            : cli_refused_add(&in->refused, NULL, 0, err);
 }
 
 bool cli_input_goes_on(const cli_input *in) {
-  return in->on_error != CLI_ON_ERROR_STOP;
+  return in->refused.goes_on;
 }
 
 int64_t cli_input_n_refused(const cli_input *in) {
-  return in->n_refused;
+  return in->refused.count;
 }
 
 /* A row was taken: remember where it stands. */
@@ -294,7 +242,7 @@ static tarn_status next_record(cli_input *in, int64_t wake_ms, bool *has_one, si
 static tarn_status read_header(cli_input *in, int64_t wake_ms, bool *has_one, tarn_error *err) {
   cli_row_fault fault;
   cli_csv_found found = CLI_CSV_RECORD;
-  cli_on_error on_error = in->on_error;
+  bool goes_on = in->refused.goes_on;
   struct stat facts;
   size_t n = 0;
   tarn_status st;
@@ -308,13 +256,14 @@ static tarn_status read_header(cli_input *in, int64_t wake_ms, bool *has_one, ta
     return st;
   }
   if (found == CLI_CSV_FAULT || !cli_csv_header(&in->csv, cli_source_text(&in->source), &fault)) {
-    in->on_error = CLI_ON_ERROR_STOP;
+    in->refused.goes_on = false;
     st = refuse_record(in, &fault, n, err);
-    in->on_error = on_error;
+    in->refused.goes_on = goes_on;
     return st;
   }
-  if (in->dead_letter >= 0 && fstat(in->dead_letter, &facts) == 0 && facts.st_size == 0) {
-    st = keep_line(in, cli_source_text(&in->source), n, err);
+  if (cli_refused_keeps(&in->refused) && fstat(in->refused.file, &facts) == 0 &&
+      facts.st_size == 0) {
+    st = cli_refused_keep(&in->refused, cli_source_text(&in->source), n, err);
   }
   cli_source_consume(&in->source, n);
   return st;
@@ -389,10 +338,10 @@ static tarn_status open_text(cli_input *in, const char *path, struct ArrowSchema
     in->lines = calloc(BATCH_ROWS, sizeof(*in->lines));
     in->csv.columns = in->columns;
     in->csv.null_text = in->session->args->values[OPT_NULL];
-    if (in->on_error == CLI_ON_ERROR_DEAD_LETTER) {
+    if (cli_refused_keeps(&in->refused)) {
       in->raw_at = calloc(BATCH_ROWS + 1, sizeof(*in->raw_at));
     }
-    if (in->lines == NULL || (in->on_error == CLI_ON_ERROR_DEAD_LETTER && in->raw_at == NULL)) {
+    if (in->lines == NULL || (cli_refused_keeps(&in->refused) && in->raw_at == NULL)) {
       st = cli_no_memory(err);
     }
   }
@@ -545,26 +494,12 @@ static tarn_status find_input_format(const cli_args *args, const char *path, cli
 }
 
 static tarn_status find_policy(cli_input *in, tarn_error *err) {
-  const char *given = in->session->args->values[OPT_ON_ERROR];
-  in->dead_letter_name = in->session->args->values[OPT_DEAD_LETTER];
-  if (in->dead_letter_name != NULL) {
-    in->on_error = CLI_ON_ERROR_DEAD_LETTER;
-  } else if (given != NULL && strcmp(given, "skip") == 0) {
-    in->on_error = CLI_ON_ERROR_SKIP;
+  if (in->format > CLI_INPUT_CSV && in->session->args->values[OPT_DEAD_LETTER] != NULL) {
+    return cli_usage(err,
+                     "--on-error dead-letter keeps lines of jsonl and csv; rows of other formats "
+                     "can only be skipped");
   }
-  if (in->on_error == CLI_ON_ERROR_DEAD_LETTER) {
-    if (in->format > CLI_INPUT_CSV) {
-      return cli_usage(err,
-                       "--on-error dead-letter keeps lines of jsonl and csv; rows of other "
-                       "formats can only be skipped");
-    }
-    in->dead_letter =
-        open(in->dead_letter_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)0666);
-    if (in->dead_letter < 0) {
-      return dead_letter_failure(in, errno, err);
-    }
-  }
-  return TARN_OK;
+  return cli_refused_open(in->session, &in->refused, err);
 }
 
 tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, size_t n_columns,
@@ -578,7 +513,6 @@ tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, si
     return cli_no_memory(err);
   }
   in->session = session;
-  in->dead_letter = -1;
   in->name = path != NULL && strcmp(path, "-") != 0 ? path : "standard input";
   st = find_input_format(session->args, path, &in->format, err);
   if (st == TARN_OK) {
@@ -607,9 +541,7 @@ void cli_input_close(cli_input *in) {
   if (in->has_source) {
     cli_source_close(&in->source);
   }
-  if (in->dead_letter >= 0) {
-    (void)close(in->dead_letter);
-  }
+  cli_refused_close(&in->refused);
   cli_columns_free(in->columns);
   cli_csv_reset(&in->csv);
   cli_text_reset(&in->scratch);

@@ -17,12 +17,6 @@ typedef enum cli_input_format {
   CLI_INPUT_FILE /* Parquet, Avro: what the library reads as a lone file */
 } cli_input_format;
 
-typedef enum cli_on_error {
-  CLI_ON_ERROR_STOP,
-  CLI_ON_ERROR_SKIP,
-  CLI_ON_ERROR_DEAD_LETTER
-} cli_on_error;
-
 typedef struct cli_input cli_input;
 
 typedef struct cli_batch {

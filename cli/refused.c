@@ -37,7 +37,7 @@ void cli_refused_close(cli_refused *r) {
   memset(r, 0, sizeof(*r));
 }
 
-static tarn_status keep(const cli_refused *r, const char *text, size_t n, tarn_error *err) {
+static tarn_status write_all(const cli_refused *r, const char *text, size_t n, tarn_error *err) {
   while (n > 0) {
     ssize_t done = write(r->file, text, n);
     if (done < 0 && errno != EINTR) {
@@ -49,6 +49,15 @@ static tarn_status keep(const cli_refused *r, const char *text, size_t n, tarn_e
   return TARN_OK;
 }
 
+tarn_status cli_refused_keep(const cli_refused *r, const char *text, size_t n, tarn_error *err) {
+  tarn_status st;
+  while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) {
+    n--;
+  }
+  st = write_all(r, text, n, err);
+  return st == TARN_OK ? write_all(r, "\n", 1, err) : st;
+}
+
 tarn_status cli_refused_add(cli_refused *r, const char *text, size_t n, tarn_error *err) {
   tarn_status st = TARN_OK;
   if (!r->goes_on || err->status != TARN_E_INVALID) {
@@ -58,14 +67,10 @@ tarn_status cli_refused_add(cli_refused *r, const char *text, size_t n, tarn_err
   if (r->count <= MAX_WARNINGS && !r->session->report.is_quiet) {
     cli_report_line(&r->session->report, TARN_LOG_WARN, err->message);
   } else if (r->count == MAX_WARNINGS + 1) {
-    cli_report_note(&r->session->report, "further records that are left out are only counted");
-  }
-  while (n > 0 && text != NULL && (text[n - 1] == '\n' || text[n - 1] == '\r')) {
-    n--;
+    cli_report_note(&r->session->report, "further rows that are left out are only counted");
   }
   if (cli_refused_keeps(r) && text != NULL) {
-    st = keep(r, text, n, err);
-    st = st == TARN_OK ? keep(r, "\n", 1, err) : st;
+    st = cli_refused_keep(r, text, n, err);
   }
   return st;
 }

@@ -19,6 +19,9 @@ void cli_refused_close(cli_refused *refused);
 static inline bool cli_refused_keeps(const cli_refused *refused) {
   return refused->file >= 0;
 }
+/* Add a line to the file of those that are kept: n bytes, a line break at their end or not. */
+tarn_status cli_refused_keep(const cli_refused *refused, const char *text, size_t n,
+                             tarn_error *err);
 /* A record of n bytes (NULL: not at hand) was refused; err tells where and why. TARN_OK: the next
  * one can be looked at; else err's status, or that of keeping it. Only TARN_E_INVALID can be left
  * out. */
