@@ -99,6 +99,16 @@ static tarn_status fail(tarn_error *err, tarn_status status, const char *what) {
   return status;
 }
 
+/* What is not would come out of JSON as something else. */
+static bool is_utf8(const void *bytes, size_t length) {
+  size_t at = 0, n = 1;
+  while (at < length && n > 0) {
+    n = cli_utf8_length((const uint8_t *)bytes + at, length - at);
+    at += n;
+  }
+  return n > 0;
+}
+
 /* Members; one that is not there is empty. false: it is none. */
 static bool take_bytes(const cli_json *json, size_t object, const char *name, cli_text *out) {
   size_t at = cli_json_find(json, object, name);
@@ -114,7 +124,8 @@ static bool take_stream(const cli_json *json, size_t object, char *out) {
     cli_json_copy(json, object, "stream", out, CLI_STREAM_SIZE);
   }
   return at == SIZE_MAX || (json->nodes[at].kind == CLI_JSON_STRING &&
-                            json->nodes[at].end - json->nodes[at].begin < CLI_STREAM_SIZE);
+                            json->nodes[at].end - json->nodes[at].begin < CLI_STREAM_SIZE &&
+                            is_utf8(out, strlen(out)));
 }
 
 /* A path is no NUL, and is not empty. */
@@ -129,7 +140,8 @@ static bool take_path(const cli_json *json, size_t object, const char *name, cli
   }
   cli_json_text(json, at, out);
   terminate(out);
-  return out->is_broken || (out->len > 0 && memchr(out->data, '\0', out->len) == NULL);
+  return out->is_broken || (out->len > 0 && memchr(out->data, '\0', out->len) == NULL &&
+                            is_utf8(out->data, out->len));
 }
 
 static bool take_object(const cli_json *json, size_t at, cli_checkpoint *out) {
@@ -308,15 +320,6 @@ void cli_follow_link_put(cli_text *out, const char *path, const cli_follow_link 
   cli_text_puts(out, "}\n");
 }
 
-static bool is_utf8(const cli_text *text) {
-  size_t at = 0, n = 1;
-  while (at < text->len && n > 0) {
-    n = cli_utf8_length((const uint8_t *)text->data + at, text->len - at);
-    at += n;
-  }
-  return n > 0;
-}
-
 tarn_status cli_follow_whole_path(const char *path, cli_text *out, tarn_error *err) {
   if (*path != '/') {
     char *to = cli_text_room(out, MAX_PATH_BYTES);
@@ -335,7 +338,8 @@ tarn_status cli_follow_whole_path(const char *path, cli_text *out, tarn_error *e
   if (out->is_broken) {
     return cli_no_memory(err);
   }
-  return is_utf8(out) ? TARN_OK
-                      : fail(err, TARN_E_INVALID,
-                             "the path of --state is not UTF-8, as lines in a pipe have to be");
+  return is_utf8(out->data, out->len)
+             ? TARN_OK
+             : fail(err, TARN_E_INVALID,
+                    "the path of --state is not UTF-8, as lines in a pipe have to be");
 }

@@ -90,7 +90,9 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
     return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");
   }
   if (cli_args_has(s->args, OPT_COMPLETE)) {
-    return cli_usage(err, "--complete with --checkpoints: rows come as the table gives them");
+    return cli_usage(err,
+                     "--complete with --checkpoints: what it keeps of each key does not go through "
+                     "the pipe; changelog-producer=lookup makes the changes of the table complete");
   }
   if (cli_args_has(s->args, OPT_FORMAT) && s->format != CLI_FORMAT_JSONL) {
     return cli_usage(err, "--checkpoints are lines between rows of jsonl");
