@@ -110,6 +110,25 @@ static void full__moves_a_lone_file(void **state) {
   wm_end(&m);
 }
 
+/* As in Java: who is late by more than a full compaction is not late any more. */
+static void full__forgets_a_delete_with_its_sequence(void **state) {
+  (void)state;
+  for (int is_compacted = 0; is_compacted < 2; is_compacted++) {
+    write_maker m;
+    wm_begin(&m, "0 k INT NOT NULL|1 v STRING|2 s BIGINT", "", "k",
+             "bucket=1;write-only=true;sequence.field=s");
+    commit_rows(&m, "1|a|2");
+    commit_rows(&m, "-D 1|a|9223372036854775806");
+    if (is_compacted != 0) {
+      (void)compact(&m, true);
+      assert_string_equal(live_files(&m), "");
+    }
+    commit_rows(&m, "1|b|1");
+    assert_string_equal(wm_rows(&m), is_compacted != 0 ? "1|b|1" : "");
+    wm_end(&m);
+  }
+}
+
 static void minor__waits_for_the_trigger(void **state) {
   write_maker m;
   (void)state;
@@ -696,6 +715,7 @@ int main(void) {
       cmocka_unit_test(full__puts_all_runs_on_the_top_level),
       cmocka_unit_test(full__is_nothing_the_second_time),
       cmocka_unit_test(full__moves_a_lone_file),
+      cmocka_unit_test(full__forgets_a_delete_with_its_sequence),
       cmocka_unit_test(minor__waits_for_the_trigger),
       cmocka_unit_test(minor__shows_the_rows_of_a_first_row_table),
       cmocka_unit_test(buckets_from_before__keep_their_count),
