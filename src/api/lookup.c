@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "api/handles.h"
+#include "base/utf8.h"
 #include "column/arrow_import.h"
 #include "lookup/lookup_table.h"
 
@@ -168,11 +169,39 @@ static bool is_simple(const struct ArrowArray *a, int64_t first, int64_t n, int6
          a->offset <= INT32_MAX && (a->buffers[0] == NULL || a->null_count == 0);
 }
 
+/* Texts and bytes of any length; texts are UTF-8, which is what importing would look at, too. */
+static bool borrow_bytes(const struct ArrowArray *a, const tn_type *type, int64_t first, int64_t n,
+                         tn_vec *out) {
+  const int32_t *offsets = a->buffers[1];
+  const uint8_t *bytes = a->buffers[2];
+  if (offsets == NULL || bytes == NULL || (uintptr_t)offsets % sizeof(*offsets) != 0) {
+    return false;
+  }
+  offsets += a->offset + first;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t len = (int64_t)offsets[i + 1] - offsets[i];
+    if (offsets[i] < 0 || len < 0 ||
+        (len > 0 && tn_type_is_string(type) &&
+         tn_utf8_check(bytes + offsets[i], (size_t)len) != (size_t)len)) {
+      return false; /* importing tells what is wrong */
+    }
+  }
+  *out = (tn_vec){.type = type,
+                  .layout = TN_LAYOUT_BYTES,
+                  .length = n,
+                  .offsets = (int32_t *)(uintptr_t)offsets, /* only read, like the values */
+                  .values = (void *)(uintptr_t)bytes};
+  return true;
+}
+
 /* A key column where it lies. false: it has to be imported. */
 static bool borrow_column(const struct ArrowArray *a, const tn_type *type, int64_t first, int64_t n,
                           tn_vec *out) {
   size_t width = tn_layout_width(tn_type_layout(type));
   uintptr_t at;
+  if (tn_type_layout(type) == TN_LAYOUT_BYTES && type->length == INT32_MAX) {
+    return is_simple(a, first, n, 3) && a->n_children == 0 && borrow_bytes(a, type, first, n, out);
+  }
   if (!is_number(type) || !is_simple(a, first, n, 2) || a->n_children != 0 ||
       a->buffers[1] == NULL) {
     return false;
