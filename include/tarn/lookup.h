@@ -59,7 +59,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_lookup_schema(tarn_lookup *lookup,
 /* Look up keys. Any number of threads may do so at once.
  *
  * key_schema  of the keys: columns are matched by name, types as of tarn_writer_write(); all
- *             columns of the primary key must be there. NULL: that of tarn_lookup_key_schema()
+ *             columns of the primary key must be there. NULL: that of tarn_lookup_key_schema(),
+ *             which costs least: such keys are mostly not copied
  * keys        struct array; borrowed for the call
  * out         the rows that there are, in the order of their keys; the caller's to release
  * rows        room for keys->length numbers: the row in `out` of each key; -1: there is none. May
