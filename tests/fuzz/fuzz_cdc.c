@@ -98,7 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   static const tarn_option metas[] = {{"t3", "ts_ms"}, {"d", "source.lsn"}};
   bool is_key[CLI_COUNT(columns)] = {true};
   cdc_run run = {.kind_name = "_row_kind"};
-  cdc_target t = {.run = &run, .is_key = is_key};
+  bool keeps_null[CLI_COUNT(columns)] = {false, true, false, true}; /* s, d */
+  bool is_order[CLI_COUNT(columns)] = {false, false, false, true};  /* d */
+  cdc_target t = {.run = &run, .is_key = is_key, .keeps_null = keeps_null, .is_order = is_order};
   cdc_reader reader;
   struct ArrowSchema schema;
   struct ArrowArray array;
@@ -120,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   t.has_key = true;
   t.wants_before = data[0] & 8;
   t.needs_values = data[0] & 16;
+  t.has_order = t.needs_all_order = data[0] & 128;
   run.style.zone = data[0] & 32 ? "Europe/Berlin" : NULL;
   run.metas = metas;
   run.n_metas = data[0] & 64 ? CLI_COUNT(metas) : 0;
