@@ -1,6 +1,8 @@
 /* wait.c - the folder "snapshot" of a table, watched. */
 #include "stream/wait.h"
 
+#include <stdatomic.h>
+
 #include "io/watch.h"
 #include "model/listing.h"
 
@@ -11,8 +13,9 @@ struct tn_wait {
   tn_table *table; /* retained */
   tn_arena arena;
   const char *folder, *root;
-  tn_watch *watch; /* NULL: none can be had */
-  bool is_of_root; /* the folder is not there yet: its root is watched */
+  tn_watch *watch;       /* NULL: none can be had */
+  bool is_of_root;       /* the folder is not there yet: its root is watched */
+  atomic_bool is_prompt; /* there is a watch; asked by other threads than the one that waits */
 };
 
 /* Watch the folder; while it is not there, the one above it. */
@@ -37,6 +40,7 @@ static tarn_status start_watch(tn_wait *w, tarn_error *err) {
     tn_error_reset(err);  // then it polls
     st = TARN_OK;
   }
+  atomic_store(&w->is_prompt, w->watch != NULL);
   return st;
 }
 
@@ -73,7 +77,7 @@ void tn_wait_free(tn_wait *w) {
 }
 
 bool tn_wait_is_prompt(const tn_wait *w) {
-  return w->watch != NULL;
+  return atomic_load(&w->is_prompt);
 }
 
 tarn_status tn_wait_for(tn_wait *w, int64_t timeout_ms, const tarn_cancel *cancel, bool *has_news,

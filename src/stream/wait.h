@@ -1,8 +1,8 @@
 /* wait.h - waiting for the next snapshot of a table: at once where the file system tells of new
  * files, else when an interval has passed.
  *
- * One thread at a time. Whoever creates it before he looks for a snapshot misses none between the
- * look and the wait.
+ * One thread at a time waits. Whoever creates it before he looks for a snapshot misses none between
+ * the look and the wait.
  */
 #ifndef TN_STREAM_WAIT_H
 #define TN_STREAM_WAIT_H
@@ -14,7 +14,7 @@ typedef struct tn_wait tn_wait;
 /* Never fails for want of notices: it polls then. out: tn_wait_free(). */
 TN_CHECKED tarn_status tn_wait_create(tn_table *table, tn_wait **out, tarn_error *err);
 void tn_wait_free(tn_wait *wait); /* accepts NULL */
-/* Does the file system tell of new snapshots? Else waits last as long as they may. */
+/* Does the file system tell of new snapshots? Else waits last as long as they may. Any thread. */
 bool tn_wait_is_prompt(const tn_wait *wait);
 
 /* Until there may be a new snapshot, or timeout_ms (0 or more) have passed; *has_news tells which.
