@@ -87,7 +87,8 @@ static tarn_status shape(shaper *s, tarn_error *err) {
   v->shown = tn_arena_calloc(&v->arena, most, sizeof(*v->shown));
   v->sources = tn_arena_calloc(&v->arena, most, sizeof(*v->sources));
   v->read = tn_arena_calloc(&v->arena, most, sizeof(*v->read));
-  if (v->shown == NULL || v->sources == NULL || v->read == NULL) {
+  v->whole = tn_arena_calloc(&v->arena, most + 1, sizeof(*v->whole));
+  if (v->shown == NULL || v->sources == NULL || v->read == NULL || v->whole == NULL) {
     return tn_oom(err);
   }
   for (int32_t i = 0; i < s->o->n_fields; i++) {
@@ -96,6 +97,10 @@ static tarn_status shape(shaper *s, tarn_error *err) {
   v->n_wanted = v->n_shown;
   if (v->rest != NULL) {
     tn_pred_each_leaf(v->rest, add_tested, s);
+  }
+  v->whole[0] = (tn_field){.id = TN_FIELD_ID_ROWKIND, .type = {.root = TN_TINYINT}};
+  if (v->n_read > 0) {
+    memcpy(v->whole + 1, v->read, (size_t)v->n_read * sizeof(*v->read));
   }
   return TARN_OK;
 }
@@ -128,19 +133,15 @@ static bool ends_unpaired(const int8_t *kinds, int64_t n) {
 
 /* What was held back, then the batch. */
 static tarn_status put_in_front(tn_stream_view *v, tn_batch *batch, tarn_error *err) {
-  const tn_field *fields;
-  int32_t n_columns;
   tn_batch joined;
   tarn_status st;
   if (v->held.count == 0) {
     return TARN_OK;
   }
-  fields = v->held.items[0].fields;
-  n_columns = v->held.items[0].n_columns;
   if (batch->n_rows > 0) {
     TN_TRY(tn_pieces_add(&v->held, v->env, batch, err));
   }
-  st = tn_pieces_join(&v->held, v->env, fields, n_columns, &joined, err);
+  st = tn_pieces_join(&v->held, v->env, v->whole, v->n_read + 1, &joined, err);
   tn_pieces_clear(&v->held, v->env);
   v->held.n_rows = 0;
   if (st == TARN_OK) {
@@ -149,11 +150,11 @@ static tarn_status put_in_front(tn_stream_view *v, tn_batch *batch, tarn_error *
   return st;
 }
 
-static tarn_status copy_rows(tarn_env *env, const tn_batch *from, int64_t begin, int64_t n,
-                             tn_batch *out, tarn_error *err) {
-  TN_TRY(tn_batch_init(env, from->fields, from->n_columns, out, err));
+static tarn_status copy_rows(const tn_stream_view *v, const tn_batch *from, int64_t begin,
+                             int64_t n, tn_batch *out, tarn_error *err) {
+  TN_TRY(tn_batch_init(v->env, v->whole, v->n_read + 1, out, err));
   for (int32_t i = 0; i < from->n_columns; i++) {
-    TN_TRY(tn_vec_copy_range(env, &from->columns[i], begin, n, &out->columns[i], err));
+    TN_TRY(tn_vec_copy_range(v->env, &from->columns[i], begin, n, &out->columns[i], err));
   }
   out->n_rows = n;
   return TARN_OK;
@@ -165,8 +166,8 @@ static tarn_status hold_back(tn_stream_view *v, tn_batch *batch, tarn_error *err
   tarn_status st = TARN_OK;
   memset(&last, 0, sizeof(last));
   memset(&others, 0, sizeof(others));
-  TN_TRY_TO(done, copy_rows(v->env, batch, n - 1, 1, &last, err));
-  TN_TRY_TO(done, copy_rows(v->env, batch, 0, n - 1, &others, err));
+  TN_TRY_TO(done, copy_rows(v, batch, n - 1, 1, &last, err));
+  TN_TRY_TO(done, copy_rows(v, batch, 0, n - 1, &others, err));
   TN_TRY_TO(done, tn_pieces_add(&v->held, v->env, &last, err));
   tn_batch_reset(v->env, batch);
   tn_batch_move(batch, &others);

@@ -36,7 +36,8 @@ typedef struct tn_stream_view {
   int32_t *sources; /* of each: -1: the kind, else a column that is read */
   tn_field *read;   /* the table's columns that are read */
   int32_t n_read;
-  tn_pieces held; /* a -U at the end of a batch waits for the row behind it */
+  tn_field *whole; /* the row kind and `read`: of rows that outlive the read that gave them */
+  tn_pieces held;  /* a -U at the end of a batch waits for the row behind it */
 } tn_stream_view;
 
 /* All that the options name is borrowed as long as the view. out: tn_stream_view_reset(). */
