@@ -166,7 +166,7 @@ static void print_views(FILE *f, const struct ArrowArrayView *view, int64_t begi
 }
 
 static void print_wide(FILE *f, uint64_t high, uint64_t low) {
-  tn_i128 value = (tn_i128)high << 64 | low;
+  tn_i128 value = (tn_i128)(int64_t)high * ((tn_i128)1 << 64) + (tn_i128)low;
   char digits[48], *at = digits + sizeof(digits);
   bool is_negative = value < 0;
   *--at = 0;
