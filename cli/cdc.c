@@ -152,7 +152,7 @@ bool cdc_read(cdc_reader *reader, const char *text, size_t n, cdc_record *out,
   out->class = CDC_ROWS;
   out->n_changes = 0;
   out->schema = NULL;
-  out->is_flat = false;
+  out->is_flat = out->is_own = false;
   out->types = CDC_NONE;
   out->meta = 0;
   out->database.n = out->schema_name.n = out->table.n = 0;

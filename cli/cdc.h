@@ -56,8 +56,9 @@ typedef struct cdc_record {
   size_t n_changes;
   const cdc_schema *schema; /* NULL: none */
   bool is_flat;             /* members that begin with two underscores are no columns */
-  uint32_t types;           /* an object: the source's SQL type of each column; CDC_NONE */
-  uint32_t meta;            /* the object that --metadata looks into */
+  bool is_own;    /* by `table tail --format debezium`: decimals are texts, bytes base64 */
+  uint32_t types; /* an object: the source's SQL type of each column; CDC_NONE */
+  uint32_t meta;  /* the object that --metadata looks into */
 } cdc_record;
 
 typedef struct cdc_format {

@@ -372,6 +372,7 @@ static bool read_names(cdc_reader *reader, uint32_t root, cdc_record *out, cli_r
   if (!cdc_json_is_null(json, source) && !cdc_json_is(json, source, CDC_OBJECT)) {
     return cdc_wrong(json, source, "the source as an object", fault);
   }
+  out->is_own = cdc_json_equals(json, cdc_json_find(json, source, "connector"), "tarn");
   return (cdc_take_name(reader, table, &out->table) &&
           cdc_take_name(reader, cdc_json_find(json, source, "db"), &out->database) &&
           cdc_take_name(reader, cdc_json_find(json, source, "schema"), &out->schema_name)) ||

@@ -719,6 +719,11 @@ cdc_outcome cdc_target_add(cdc_target *t, const cdc_reader *reader, const cdc_re
   image_job j = {t, reader, &reader->json, record, changes, fault, false, 0};
   cdc_outcome outcome = CDC_TAKEN;
   t->values.json = &reader->json;
+  t->values.style = t->run->style;
+  if (record->is_own && t->run->style.decimals == CDC_DECIMALS_GUESS) {
+    t->values.style.decimals = CDC_DECIMALS_TEXT;
+  }
+  t->values.style.bytes_are_told = t->run->style.bytes_are_told || record->is_own;
   changes->len = 0;
   for (size_t i = 0; i < record->n_changes && outcome == CDC_TAKEN; i++) {
     if (!add_change(&j, &record->changes[i])) {
