@@ -2,7 +2,7 @@
 #include "sink/sink.h"
 
 #include "api/write_handles.h"
-#include "sink/resume.h"
+#include "stream/resume.h"
 #include "tarn/sink.h"
 
 struct tarn_sink {
@@ -189,8 +189,8 @@ tarn_status tarn_sink_resume(tarn_sink *sink, int32_t number, tarn_writer *write
   tarn_status st;
   tn_error_reset(err);
   TN_TRY(tn_env_check(sink->env, err));
-  st = tn_table_sink_resume(sink->table, tn_api_writer_write(writer), number, sink->n_writers,
-                            sink->cancel, &n, err);
+  st = tn_writer_resume(sink->table, tn_api_writer_write(writer), number, sink->n_writers,
+                        sink->cancel, &n, err);
   if (n_buckets != NULL) {
     *n_buckets = n;
   }

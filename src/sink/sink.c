@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "base/bytes.h"
+#include "maintain/identity.h"
 #include "sink/sink_parts.h"
-#include "stream/identity.h"
 
 /* Java's words, by which jobs that restart are recognised. */
 #define RESTART                                                                           \

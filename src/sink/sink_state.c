@@ -3,9 +3,9 @@
 
 #include "base/bytes.h"
 #include "codec/hash.h"
+#include "maintain/identity.h"
 #include "model/wire.h"
 #include "sink/sink_parts.h"
-#include "stream/identity.h"
 
 #define MAGIC "TARNSINK"
 #define MAGIC_BYTES 8

@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "codec/hash.h"
+#include "maintain/identity.h"
 #include "model/wire.h"
-#include "stream/identity.h"
 
 #define MAGIC "TARNSTRM"
 #define MAGIC_BYTES 8

@@ -1,8 +1,8 @@
 /* test_sink.c - checkpoints: what is committed when, what a state brings back, and what does not
  * happen twice. */
 #include "maintain/tags.h"
-#include "sink/resume.h"
 #include "sink/sink.h"
+#include "stream/resume.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -649,7 +649,7 @@ static void resume__makes_the_changelog_that_is_owed(void **state) {
     m.w.options.compacts = m.w.options.waits = true;
     OK(restart(&m, &bytes, NULL, err));
     if (cases[i].resumes) {
-      OK(tn_table_sink_resume(m.w.table, m.w.write, 0, 1, NULL, &n_buckets, err));
+      OK(tn_writer_resume(m.w.table, m.w.write, 0, 1, NULL, &n_buckets, err));
     }
     assert_int_equal(n_buckets, cases[i].n_buckets);
     for (int64_t id = 2; id <= 4; id++) {
@@ -683,14 +683,13 @@ static void resume__deals_buckets_out(void **state) {
     m.w.options.compacts = true;
     for (int32_t i = 0; i < n; i++) {
       wm_open(&m.w);
-      OK(tn_table_sink_resume(m.w.table, m.w.write, i, n, NULL, &one, err));
+      OK(tn_writer_resume(m.w.table, m.w.write, i, n, NULL, &one, err));
       sum += one;
       wm_close(&m.w);
     }
     assert_int_equal(sum, 3);
     wm_open(&m.w);
-    FAILS(tn_table_sink_resume(m.w.table, m.w.write, n, n, NULL, &one, err), TARN_E_INVALID,
-          "writer");
+    FAILS(tn_writer_resume(m.w.table, m.w.write, n, n, NULL, &one, err), TARN_E_INVALID, "writer");
     end(&m);
   }
 }

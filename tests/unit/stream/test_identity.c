@@ -1,5 +1,5 @@
 /* test_identity.c - states find their table, however its path is written, and no other one. */
-#include "stream/identity.h"
+#include "maintain/identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
  * Rule: org.apache.paimon.flink.sink.{AsyncLookupSinkWrite,GlobalFullCompactionSinkWrite,
  * StoreSinkWriteState,ChannelComputer}. Spec: changelog-producers, 4.1 and 5.
  */
-#ifndef TN_SINK_RESUME_H
-#define TN_SINK_RESUME_H
+#ifndef TN_STREAM_RESUME_H
+#define TN_STREAM_RESUME_H
 
 #include "base/cancel.h"
 #include "write/write.h"
@@ -23,9 +23,9 @@
  * tn_bucket_channel() deals them. What comes of them is in the messages of its commits. *n_buckets:
  * how many. Nothing happens where writers do not compact. Errors: INVALID (no such writer), those
  * of planning and of compactions. Cost: the manifests of the latest snapshot. */
-TN_CHECKED tarn_status tn_table_sink_resume(tn_table *table, tn_write *write, int32_t number,
-                                            int32_t n_writers, const tarn_cancel *cancel,
-                                            int64_t *n_buckets, tarn_error *err);
+TN_CHECKED tarn_status tn_writer_resume(tn_table *table, tn_write *write, int32_t number,
+                                        int32_t n_writers, const tarn_cancel *cancel,
+                                        int64_t *n_buckets, tarn_error *err);
 
 /* Which of n writers a bucket belongs to. */
 int32_t tn_bucket_channel(tn_slice partition, int32_t bucket, int32_t n);

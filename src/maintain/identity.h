@@ -7,8 +7,8 @@
  * States of before have the path as it was given ("t/@1"), or, those of sinks, a name and a branch
  * ("db.t/main@1"); they are still known.
  */
-#ifndef TN_STREAM_IDENTITY_H
-#define TN_STREAM_IDENTITY_H
+#ifndef TN_MAINTAIN_IDENTITY_H
+#define TN_MAINTAIN_IDENTITY_H
 
 #include "model/table.h"
 

@@ -1,6 +1,6 @@
 /* identity.c - tables by path and age. */
 #define _XOPEN_SOURCE 700 /* realpath() */
-#include "stream/identity.h"
+#include "maintain/identity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

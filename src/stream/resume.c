@@ -1,5 +1,5 @@
 /* resume.c - finding buckets whose changelog waits for a compaction. */
-#include "sink/resume.h"
+#include "stream/resume.h"
 
 #include "column/binary_row.h"
 #include "compact/options.h"
@@ -86,9 +86,8 @@ static tarn_status plan_latest(tn_table *table, const tarn_cancel *cancel, tn_pl
   return st;
 }
 
-tarn_status tn_table_sink_resume(tn_table *table, tn_write *write, int32_t number,
-                                 int32_t n_writers, const tarn_cancel *cancel, int64_t *n_buckets,
-                                 tarn_error *err) {
+tarn_status tn_writer_resume(tn_table *table, tn_write *write, int32_t number, int32_t n_writers,
+                             const tarn_cancel *cancel, int64_t *n_buckets, tarn_error *err) {
   const tn_split *last = NULL;
   tn_plan *plan = NULL;
   wait_rule rule;
