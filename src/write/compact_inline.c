@@ -7,14 +7,14 @@
 
 /* Jobs that a writer leaves behind; then it waits for the oldest one. */
 #define MAX_AHEAD 64
-/* Compactions of one bucket that are lost to others one after the other. */
+/* Compactions of one bucket that are lost to others for one commit. */
 #define MAX_LOST 32
 
 struct tn_inline_bucket {
   tn_compact_job job;
   tn_bucket_compactor *compactor; /* NULL: lost, until the bucket is restored */
   int64_t snapshot_id;            /* that it comes from; 0: none */
-  int32_t n_lost;                 /* compactions, since the last one that was not */
+  int32_t n_lost;                 /* compactions, likewise */
   bool is_full;                   /* what runs */
   tn_data_file_names names;       /* its own: compactions run beside the writer */
   size_t n_given;                 /* files of the bucket that the compactor knows */
@@ -597,6 +597,7 @@ tarn_status tn_inline_prepared(tn_write *w, int64_t identifier, tarn_error *err)
       continue;
     }
     x->n_given = 0;
+    x->n_lost = 0; /* beside a busy compaction each commit may lose one */
     if (b->files.n > 0 || b->changelog_files.n > 0 || b->compacted != NULL) {
       x->last_identifier = identifier;
       x->has_last = true;
