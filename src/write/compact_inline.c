@@ -14,7 +14,7 @@ struct tn_inline_bucket {
   tn_compact_job job;
   tn_bucket_compactor *compactor; /* NULL: lost, until the bucket is restored */
   int64_t snapshot_id;            /* that it comes from; 0: none */
-  int32_t n_lost;                 /* compactions, likewise */
+  int32_t n_lost;                 /* compactions since a commit, or one that went well */
   bool is_full;                   /* what runs */
   tn_data_file_names names;       /* its own: compactions run beside the writer */
   size_t n_given;                 /* files of the bucket that the compactor knows */
