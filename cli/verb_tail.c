@@ -54,11 +54,12 @@ typedef struct tail {
   const char *state_path, *metrics_path; /* NULL: none */
   bool has_state;                        /* it goes on from one */
   tail_keeper keeper;
-  bool can_ask;   /* a sink could read this */
-  bool has_lost;  /* rows that were read and are not printed: no checkpoint may be behind them */
-  bool has_begun; /* it is known who reads, and the first line is out */
-  int64_t sink;   /* the process that keeps the place */
-  cli_feed feed;  /* for it */
+  bool can_ask;     /* a sink could read this */
+  bool has_lost;    /* rows that were read and are not printed: no checkpoint may be behind them */
+  bool has_begun;   /* it is known who reads, and the first line is out */
+  bool is_doubtful; /* no sink was seen, and the reader has not taken rows yet */
+  int64_t sink;     /* the process that keeps the place */
+  cli_feed feed;    /* for it */
   cli_follow_lock lock;             /* of the state file */
   struct ArrowSchema schema;        /* for KEEPER_SINK: with the snapshot, which rows do not tell */
   struct ArrowSchema **kept_schema; /* its children without that */
@@ -427,6 +428,32 @@ static tarn_status check_own(const tail *t, tarn_error *err) {
                          t->state_path);
 }
 
+static tarn_status fail_closed(tail *t, tarn_error *err) {
+  t->session->output.state = CLI_OUTPUT_CLOSED;
+  return cli_output_status(&t->session->output, err);
+}
+
+/* A sink that is killed gives its lock back a moment before its end of the pipe: in that moment it
+ * looks like a reader that is no sink. Who takes the rows as well is alive, and is asked again. */
+static tarn_status check_reader(tail *t, tarn_error *err) {
+  int fd = t->session->output.fd, wait_ms = 1;
+  while (t->is_doubtful && cli_pipe_unread(fd) > 0) {
+    if (cli_pipe_is_closed(fd)) {
+      return fail_closed(t, err);
+    }
+    if (is_interrupted) { /* these rows come again */
+      return TARN_OK;
+    }
+    (void)poll(NULL, 0, wait_ms);
+    wait_ms = wait_ms < 16 ? wait_ms * 2 : 16;
+  }
+  if (t->is_doubtful && (cli_pipe_is_closed(fd) || cli_pipe_keeper(fd) != 0)) {
+    return fail_closed(t, err);
+  }
+  t->is_doubtful = false;
+  return TARN_OK;
+}
+
 static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *err) {
   cli_text bytes = {0};
   tarn_status st = check_own(t, err);
@@ -444,11 +471,6 @@ static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *er
   }
   cli_text_reset(&bytes);
   return st;
-}
-
-static tarn_status fail_closed(tail *t, tarn_error *err) {
-  t->session->output.state = CLI_OUTPUT_CLOSED;
-  return cli_output_status(&t->session->output, err);
 }
 
 /* Hand it to the sink. */
@@ -477,6 +499,10 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
     return t->has_begun ? give(t, err) : TARN_OK;
   }
   st = flush(t, err);
+  st = st == TARN_OK ? check_reader(t, err) : st;
+  if (st == TARN_OK && t->is_doubtful) {
+    return TARN_OK;
+  }
   t->checked_ms = now_ms(CLOCK_MONOTONIC);
   if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->moves_consumer)) {
     st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
@@ -563,6 +589,7 @@ static tarn_status begin(tail *t, tarn_error *err) {
     return begin_given(t, is_new, err);
   }
   t->keeper = KEEPER_SELF;
+  t->is_doubtful = true;
   if (is_interrupted) { /* who reads was not found out: these rows come again */
     t->state_path = NULL;
     t->moves_consumer = false;
