@@ -642,6 +642,16 @@ static tarn_status try_once(attempt *a, outcome *out, int64_t *id, tarn_error *e
   return TARN_OK;
 }
 
+/* Files of the snapshot that was built on are gone: has it expired behind newer ones? */
+static bool has_expired(const attempt *a) {
+  const tn_table *table = a->job->table;
+  int64_t id;
+  return a->has_latest &&
+         tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, NULL) ==
+             TARN_OK &&
+         id != a->latest.id;
+}
+
 static tarn_status attempt_once(run *r, outcome *out, int64_t *id, tarn_error *err) {
   tn_mem *mem = &r->job->table->env->mem;
   attempt a = {.run = r, .job = r->job, .request = r->request};
@@ -650,6 +660,10 @@ static tarn_status attempt_once(run *r, outcome *out, int64_t *id, tarn_error *e
   tn_arena_init(&a.arena, mem, TN_PLAN_ARENA_BYTES);
   tn_buf_init(&a.json, mem, SNAPSHOT_LIMIT);
   st = try_once(&a, out, id, err);
+  if (st == TARN_E_NOT_FOUND && *out == LOST && has_expired(&a)) { /* the race is lost */
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
   tn_buf_reset(&a.json);
   tn_base_reset(&a.base);
   tn_base_reset(&a.overwritten);
