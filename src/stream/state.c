@@ -8,7 +8,8 @@
 
 #define MAGIC "TARNSTRM"
 #define MAGIC_BYTES 8
-#define VERSION 1
+#define VERSION 2
+#define FIRST_VERSION 1 /* without past and filter */
 #define LIMIT ((size_t)1 << 30)
 
 /* Append what `put` makes, with its length in front. */
@@ -28,6 +29,14 @@ static tarn_status put_readers(tn_source_reader *const *readers, int32_t n, tn_b
   return TARN_OK;
 }
 
+/* What tells that a stream may not go on from here. */
+static tarn_status put_question(const tn_stream_scan *scan, tn_buf *out, tarn_error *err) {
+  uint64_t filter;
+  TN_TRY(tn_stream_scan_filter(scan, &filter, err));
+  TN_TRY(tn_wire_put_i64(out, (int64_t)tn_stream_scan_past(scan), err));
+  return tn_wire_put_i64(out, (int64_t)filter, err);
+}
+
 tarn_status tn_stream_state_save(tn_table *table, tn_enumerator *enumerator,
                                  tn_source_reader *const *readers, int32_t n_readers, int64_t id,
                                  int64_t rows, tn_buf *out, tarn_error *err) {
@@ -40,6 +49,7 @@ tarn_status tn_stream_state_save(tn_table *table, tn_enumerator *enumerator,
   TN_TRY_TO(done, tn_wire_put_i32(out, VERSION, err));
   TN_TRY_TO(done, tn_wire_put_text(out, (const char *)name.data, err));
   TN_TRY_TO(done, tn_wire_put_i64(out, rows, err));
+  TN_TRY_TO(done, put_question(tn_enumerator_scan(enumerator), out, err));
   at = out->len;
   TN_TRY_TO(done, tn_wire_put_i32(out, 0, err));
   TN_TRY_TO(done, tn_enumerator_checkpoint(enumerator, id, out, err));
@@ -55,14 +65,15 @@ done:
 
 /* ------------------------------------------------------------------ loading */
 
-static tarn_status check_frame(tn_slice *bytes, tarn_error *err) {
+static tarn_status check_frame(tn_slice *bytes, uint32_t *out, tarn_error *err) {
   uint32_t version, crc;
   if (bytes->len < MAGIC_BYTES + 4 + 4 || memcmp(bytes->data, MAGIC, MAGIC_BYTES) != 0) {
     return tn_fail(err, TARN_E_CORRUPT,
                    "state of a stream: %zu bytes that do not begin with " MAGIC, bytes->len);
   }
   version = tn_load_be32(bytes->data + MAGIC_BYTES);
-  if (version != VERSION) {
+  *out = version;
+  if (version < FIRST_VERSION || version > VERSION) {
     return tn_fail(err, TARN_E_UNSUPPORTED, "state of a stream: version %u, known is %d", version,
                    VERSION);
   }
@@ -85,6 +96,30 @@ static tarn_status check_table(tn_table *table, const char *found, tarn_error *e
   st = st == TARN_OK ? tn_table_identity_check(table, (const char *)own.data, found, err) : st;
   tn_buf_reset(&own);
   return st;
+}
+
+static tarn_status take_question(const tn_table *table, const tn_stream_scan *scan,
+                                 uint32_t version, tn_wire_reader *r, uint64_t *past,
+                                 tarn_error *err) {
+  int64_t number, found;
+  uint64_t own;
+  *past = 0;
+  if (version == FIRST_VERSION) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_wire_take_i64(r, &number, "past", err));
+  TN_TRY(tn_wire_take_i64(r, &found, "filter", err));
+  TN_TRY(tn_stream_scan_filter(scan, &own, err));
+  *past = (uint64_t)number;
+  return own == (uint64_t)found
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID,
+                       "%s: the state is of a stream with %s: the rows that it has counted are "
+                       "others. Go on with the same one, or start without state",
+                       table->full_name,
+                       found == 0 ? "no filter"
+                       : own == 0 ? "a filter"
+                                  : "another filter");
 }
 
 /* What the readers had, one reader after the other. */
@@ -110,18 +145,22 @@ tarn_status tn_stream_state_load(tn_table *table, tn_slice bytes, tn_enumerator 
   tn_slice pending;
   const char *name;
   int64_t n_rows;
+  uint32_t version;
+  uint64_t past;
   tarn_status st = TARN_OK;
-  TN_TRY(check_frame(&bytes, err));
+  TN_TRY(check_frame(&bytes, &version, err));
   tn_arena_init(&arena, &table->env->mem, LIMIT);
   tn_split_queue_init(&held, &table->env->mem);
   r = tn_wire_reader_of(bytes, &arena, "state of a stream");
   TN_TRY_TO(done, tn_wire_take_text(&r, &name, "table", err));
   TN_TRY_TO(done, check_table(table, name, err));
   TN_TRY_TO(done, tn_wire_take_i64(&r, &n_rows, "rows", err));
+  TN_TRY_TO(done, take_question(table, tn_enumerator_scan(enumerator), version, &r, &past, err));
   TN_TRY_TO(done, tn_wire_take_bytes(&r, &pending, "pending splits", err));
   TN_TRY_TO(done, take_readers(table, &r, &held, err));
   TN_TRY_TO(done, tn_wire_take_end(&r, err));
   TN_TRY_TO(done, tn_enumerator_restore(enumerator, pending, &held, err));
+  tn_stream_scan_set_past(tn_enumerator_scan(enumerator), past);
   *rows = n_rows;
 done:
   tn_split_queue_reset(&held);

@@ -1,7 +1,10 @@
 /* stream_scan.c - the state machine of a stream. */
 #include "stream/stream_scan.h"
 
+#include <inttypes.h>
+
 #include "base/ascii.h"
+#include "codec/hash.h"
 #include "maintain/consumers.h"
 #include "stream/follow.h"
 #include "stream/kinds.h"
@@ -32,7 +35,9 @@ struct tn_stream_scan {
   tn_starter starter;
   bool has_next;
   int64_t next;
-  bool starts_full; /* the next plan reads `next` in full */
+  uint64_t past;     /* of the snapshot in front of it; 0: not known */
+  bool has_old_past; /* that snapshot may have been replaced since it was looked at */
+  bool starts_full;  /* the next plan reads `next` in full */
   bool is_ended;
   bool has_watermark;
   int64_t watermark;
@@ -140,6 +145,41 @@ static void note_planned(tn_stream_scan *s, const tn_snapshot *snapshot) {
   s->time_ms = snapshot->time_ms;
 }
 
+/* Names of manifest lists are made up anew for each commit. */
+static uint64_t past_of(const tn_snapshot *snapshot) {
+  const char *list = snapshot->delta_manifest_list;
+  uint64_t hash = tn_xxh64(list, list != NULL ? strlen(list) : 0, (uint64_t)snapshot->time_ms);
+  return hash != 0 ? hash : 1;
+}
+
+/* The position is behind this snapshot. */
+static void advance(tn_stream_scan *s, const tn_snapshot *snapshot) {
+  s->has_next = true;
+  s->next = snapshot->id + 1;
+  s->past = past_of(snapshot);
+  s->has_old_past = false;
+}
+
+/* S5 */
+static tarn_status check_past(tn_stream_scan *s, tn_arena *arena, tarn_error *err) {
+  tn_snapshot before;
+  bool found;
+  if (s->past == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_follow_fetch(s->table, s->is_decoupled, s->next - 1, arena, &before, &found, err));
+  if (found && past_of(&before) != s->past) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "%s: snapshot %" PRId64
+                   " is not the one that was read before: the table was "
+                   "rolled back (or its branch replaced) and written again. What was read may not "
+                   "be in it: start again without state (and reset the consumer)",
+                   s->table->full_name, s->next - 1);
+  }
+  s->has_old_past = false;
+  return TARN_OK;
+}
+
 static tn_snapshot_scan scan_of(const tn_stream_scan *s) {
   tn_snapshot_scan scan = {
       .table = s->table,
@@ -160,8 +200,7 @@ static tarn_status plan_full(tn_stream_scan *s, const tn_start *start, tn_plan *
   scan.min_creation_ms = start->min_creation_ms;
   TN_TRY(tn_snapshot_plan(&scan, TN_SNAPSHOT_STATE, &start->snapshot, plan, err));
   note_planned(s, &start->snapshot);
-  s->has_next = true;
-  s->next = start->snapshot.id + 1;
+  advance(s, &start->snapshot);
   s->starts_full = false;
   s->is_ended = passes_bound(s, &start->snapshot);
   return TARN_OK;
@@ -175,6 +214,7 @@ static tarn_status start_following(tn_stream_scan *s, int64_t next, tn_arena *ar
   s->is_ended = found && passes_bound(s, &before);
   s->has_next = true;
   s->next = next;
+  s->past = found ? past_of(&before) : 0;
   return TARN_OK;
 }
 
@@ -223,14 +263,25 @@ static tarn_status part_of(const tn_stream_scan *s, const tn_snapshot *snapshot,
 
 /* Such a commit is easily missed: told once. */
 static void note_passed_over(tn_stream_scan *s, const tn_snapshot *snapshot) {
-  if (s->metrics.overwrites_passed_over++ == 0) {
-    tn_log(s->env, TARN_LOG_WARN,
-           "table=%s snapshot=%lld passed over: it is an overwrite; set %s=true to read such "
-           "snapshots",
-           s->table->full_name, (long long)snapshot->id,
-           s->table->facts.has_primary_key ? "streaming-read-overwrite"
-                                           : "streaming-read-append-overwrite");
+  const tn_table_facts *f = &s->table->facts;
+  const char *key =
+      f->has_primary_key ? "streaming-read-overwrite" : "streaming-read-append-overwrite";
+  if (s->metrics.overwrites_passed_over++ > 0) {
+    return;
   }
+  if (f->changelog_producer == TN_CHANGELOG_LOOKUP ||
+      f->changelog_producer == TN_CHANGELOG_FULL_COMPACTION) {
+    tn_log(
+        s->env, TARN_LOG_WARN,
+        "table=%s snapshot=%lld passed over: it is an overwrite, which is in no changelog of this "
+        "table; who needs its rows reads the table anew",
+        s->table->full_name, (long long)snapshot->id);
+    return;
+  }
+  tn_log(s->env, TARN_LOG_WARN,
+         "table=%s snapshot=%lld passed over: it is an overwrite; set %s=true to read such "
+         "snapshots",
+         s->table->full_name, (long long)snapshot->id, key);
 }
 
 static tarn_status restored_full(tn_stream_scan *s, tn_arena *arena, tn_stream_outcome *outcome,
@@ -269,12 +320,16 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   *outcome = TN_STREAM_WAITING;
   s->is_held_back = false;
   if (!found) {
+    s->has_old_past = true;
     if (++s->misses % MISSES_TO_CHECK == 0) {
       TN_TRY(tn_follow_check(s->table, s->is_decoupled, s->next, err));
     }
     return TARN_OK;
   }
   s->misses = 0;
+  if (s->has_old_past) {
+    TN_TRY(check_past(s, arena, err));
+  }
   if (passes_bound(s, &snapshot)) {
     s->is_ended = true;
     *outcome = TN_STREAM_ENDED;
@@ -301,7 +356,7 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   if (!is_wanted && snapshot.commit_kind == TN_COMMIT_OVERWRITE) {
     note_passed_over(s, &snapshot);
   }
-  s->next++;
+  advance(s, &snapshot);
   return TARN_OK;
 }
 
@@ -353,8 +408,16 @@ tarn_status tn_stream_scan_plan(tn_stream_scan *s, tn_stream_outcome *outcome, t
 }
 
 tarn_status tn_stream_scan_check(tn_stream_scan *s, tarn_error *err) {
-  return s->has_next && !s->is_ended ? tn_follow_check(s->table, s->is_decoupled, s->next, err)
-                                     : TARN_OK;
+  tn_arena arena;
+  tarn_status st;
+  if (!s->has_next || s->is_ended) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_follow_check(s->table, s->is_decoupled, s->next, err));
+  tn_arena_init(&arena, &s->env->mem, ARENA_LIMIT);
+  st = check_past(s, &arena, err);
+  tn_arena_reset(&arena);
+  return st;
 }
 
 /* ------------------------------------------------------------------ position */
@@ -364,9 +427,54 @@ bool tn_stream_scan_position(const tn_stream_scan *s, int64_t *next) {
   return s->has_next;
 }
 
+uint64_t tn_stream_scan_past(const tn_stream_scan *s) {
+  return s->has_next ? s->past : 0;
+}
+
+void tn_stream_scan_set_past(tn_stream_scan *s, uint64_t past) {
+  s->past = past;
+  s->has_old_past = past != 0;
+}
+
+/* Operators, ids of columns and literals. The depth is bounded (TN_PRED_MAX_DEPTH). */
+static tarn_status put_filter(const tarn_env *env, const tn_pred *pred, tn_buf *out,
+                              tarn_error *err) {
+  tn_pred leaf = *pred;
+  TN_TRY(tn_buf_printf(out, err, "(%d %" PRId32, (int)pred->op, pred->field_id));
+  for (int32_t i = 0; i < pred->n_path; i++) {
+    TN_TRY(tn_buf_printf(out, err, ".%" PRId32, pred->path[i]));
+  }
+  for (int32_t i = 0; i < pred->n_children; i++) {
+    TN_TRY(put_filter(env, pred->children[i], out, err));
+  }
+  if (pred->n_literals > 0) {
+    leaf.name = "c";
+    TN_TRY(tn_pred_to_text(&leaf, env->zone, out, err));
+  }
+  return tn_buf_append(out, ")", 1, err);
+}
+
+tarn_status tn_stream_scan_filter(const tn_stream_scan *s, uint64_t *out, tarn_error *err) {
+  tarn_status st;
+  tn_buf text;
+  *out = 0;
+  if (s->predicate == NULL) {
+    return TARN_OK;
+  }
+  tn_buf_init(&text, &s->env->mem, ARENA_LIMIT);
+  st = put_filter(s->env, s->predicate, &text, err);
+  if (st == TARN_OK) {
+    uint64_t hash = tn_xxh64(text.data, text.len, 0);
+    *out = hash != 0 ? hash : 1;
+  }
+  tn_buf_reset(&text);
+  return st;
+}
+
 void tn_stream_scan_restore(tn_stream_scan *s, bool has_next, int64_t next, bool is_full) {
   s->has_next = has_next;
   s->next = has_next ? next : 0;
+  tn_stream_scan_set_past(s, 0);
   s->starts_full = has_next && is_full;
   s->is_ended = false;
   s->misses = 0;

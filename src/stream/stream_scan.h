@@ -12,6 +12,9 @@
  *   S3  The first plan leaves out the levels whose rows come again as changelog.
  *   S4  A position that cannot be reached any more is an error at the 16th plan in vain, or when
  *       tn_stream_scan_check() is asked; never silence.
+ *   S5  The snapshot in front of the position, as long as it is kept, is the one that was planned:
+ *       a table that was rolled back below it and written again is an error, where Java goes on
+ *       with the new snapshots as if they came behind the old ones.
  *
  * One thread at a time. Rule: org.apache.paimon.table.source.DataTableStreamScan. Spec:
  * streaming-source, 2 to 5.
@@ -49,13 +52,20 @@ void tn_stream_scan_free(tn_stream_scan *scan); /* accepts NULL */
  * NOMEM. */
 TN_CHECKED tarn_status tn_stream_scan_plan(tn_stream_scan *scan, tn_stream_outcome *outcome,
                                            tn_plan **plan, tarn_error *err);
-/* Is the position still within reach? Errors: as tn_follow_check(). */
+/* Is the position still within reach, and of this past? Errors: as tn_follow_check(), INVALID. */
 TN_CHECKED tarn_status tn_stream_scan_check(tn_stream_scan *scan, tarn_error *err);
 
 /* The position; false: there is none yet. */
 bool tn_stream_scan_position(const tn_stream_scan *scan, int64_t *next);
 /* Go on from a position; is_full: read that snapshot in full first. has_next false: start anew. */
 void tn_stream_scan_restore(tn_stream_scan *scan, bool has_next, int64_t next, bool is_full);
+/* What tells the snapshot in front of the position from another one with its id (S5); 0: it is not
+ * known. A checkpoint may keep it; set it behind tn_stream_scan_restore(). */
+uint64_t tn_stream_scan_past(const tn_stream_scan *scan);
+void tn_stream_scan_set_past(tn_stream_scan *scan, uint64_t past);
+/* A hash of the predicate, by the ids of its columns, which stay when they are renamed; 0: none. */
+TN_CHECKED tarn_status tn_stream_scan_filter(const tn_stream_scan *scan, uint64_t *out,
+                                             tarn_error *err);
 /* That of the last snapshot that was planned; false: it has none. */
 bool tn_stream_scan_watermark(const tn_stream_scan *scan, int64_t *out);
 /* The commit time of that snapshot; false: none was planned. */
