@@ -45,6 +45,22 @@ static tarn_status take_keys(const cli_json *json, const struct ArrowSchema *sch
   return TARN_OK;
 }
 
+/* What comes last is the row of a key: not so where a column says what is older. */
+static tarn_status check_order(const cli_json *json, tarn_error *err) {
+  char columns[256] = "";
+  size_t options = cli_json_find(json, 0, "options");
+  if (options != SIZE_MAX) {
+    cli_json_copy(json, options, "sequence.field", columns, sizeof(columns));
+  }
+  return columns[0] == '\0'
+             ? TARN_OK
+             : cli_usage(err,
+                         "--complete goes by the order in which rows come, but this table goes by "
+                         "'sequence.field' = '%s': a row that comes late would replace a newer "
+                         "one. changelog-producer=lookup tells the changes of such a table",
+                         columns);
+}
+
 static tarn_status make_folder_name(const char *state_path, cli_text *out, tarn_error *err) {
   const char *temporary = getenv("TMPDIR");
   cli_text_puts(out, state_path != NULL                          ? state_path
@@ -67,7 +83,8 @@ static tarn_status make(cli_session *s, const tarn_string *facts, const struct A
   if (st == TARN_OK && !cli_json_parse(facts->data, facts->length, &json)) {
     st = cli_no_memory(err);
   } else if (st == TARN_OK) {
-    st = take_keys(&json, schema, &names, &n, err);
+    st = check_order(&json, err);
+    st = st == TARN_OK ? take_keys(&json, schema, &names, &n, err) : st;
     cli_json_reset(&json);
   }
   if (st == TARN_OK) {

@@ -206,7 +206,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_align(tarn_stream *stream, tarn
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_complete(tarn_stream *stream, int64_t id,
                                                           tarn_error *err);
 /* Go on from a checkpoint, with any number of readers. Before any reader is made. rows may be NULL.
- * Any bytes at all. Errors: TARN_E_INVALID (of another table, or of one that was made anew),
+ * Any bytes at all. Errors: TARN_E_INVALID (of another table, or of one that was made anew; of a
+ * scan with another predicate, behind which rows are counted),
  * TARN_E_UNSUPPORTED (of another version), TARN_E_CORRUPT; the stream is then as it was. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_restore(tarn_stream *stream, const void *bytes,
                                                          size_t n_bytes, int64_t *rows,
@@ -257,7 +258,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_reader_checkpoint(tarn_stream_r
  * bounded memory and in files. A row of a key that is not known is +I, of a known one -U of the row
  * before and +U; -D (and -U) of a known key is -D with all values of the row before, of an unknown
  * one nothing. As Flink's ChangelogNormalize. Keys are known from the first row that comes on, so a
- * stream should begin with the state of the table.
+ * stream should begin with the state of the table. Rows count in the order in which they come: of a
+ * table with sequence.field that need not be the table's.
  */
 
 typedef struct tarn_normaliser tarn_normaliser; /* one thread at a time */
