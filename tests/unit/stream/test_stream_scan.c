@@ -232,11 +232,12 @@ static void on_log(void *ctx, tarn_log_level level, const char *message) {
 static void follow__overwrites_that_are_missed_are_told(void **state) {
   static const struct {
     const char *keys, *options, *message;
-  } cases[] = {{"k", "bucket=1",
-                "snapshot=2 passed over: it is an overwrite; set "
-                "streaming-read-overwrite=true to read such snapshots"},
-               {"k", "bucket=1;changelog-producer=lookup", "which is in no changelog of this table"},
-               {"", "bucket=-1", "set streaming-read-append-overwrite=true"}};
+  } cases[] = {
+      {"k", "bucket=1",
+       "snapshot=2 passed over: it is an overwrite; set "
+       "streaming-read-overwrite=true to read such snapshots"},
+      {"k", "bucket=1;changelog-producer=lookup", "which is in no changelog of this table"},
+      {"", "bucket=-1", "set streaming-read-append-overwrite=true"}};
   (void)state;
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     stream_maker m;
