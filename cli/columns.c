@@ -95,6 +95,7 @@ static bool set_kind(cli_column *c, const struct ArrowSchemaView *view) {
       } else if (c->kind == CLI_COLUMN_TIMESTAMP) {
         c->scale = digits_of_unit(view->time_unit);
         c->is_instant = view->timezone != NULL && view->timezone[0] != '\0';
+        c->is_wide = view->time_unit == NANOARROW_TIME_UNIT_NANO;
       } else if (c->kind == CLI_COLUMN_VECTOR) {
         c->length = view->fixed_size;
       } else if (c->kind == CLI_COLUMN_ROW && view->extension_name.data != NULL &&
@@ -152,6 +153,36 @@ static void free_column(cli_column *c) {
   free(c->children);
 }
 
+/* A decimal of seconds, which "paimon.type" tells from a number. */
+static int widen_time(const cli_column *c, struct ArrowSchema *schema) {
+  const struct ArrowStringView key = ArrowCharView("paimon.type");
+  struct ArrowBuffer metadata;
+  int code = ArrowSchemaSetTypeDecimal(schema, NANOARROW_TYPE_DECIMAL128, 38, 9);
+  if (code != NANOARROW_OK || ArrowMetadataHasKey(schema->metadata, key)) {
+    return code;
+  }
+  code = ArrowMetadataBuilderInit(&metadata, schema->metadata);
+  if (code == NANOARROW_OK) {
+    code = ArrowMetadataBuilderAppend(
+        &metadata, key,
+        ArrowCharView(c->is_instant ? "TIMESTAMP(9) WITH LOCAL TIME ZONE" : "TIMESTAMP(9)"));
+    code =
+        code == NANOARROW_OK ? ArrowSchemaSetMetadata(schema, (const char *)metadata.data) : code;
+    ArrowBufferReset(&metadata);
+  }
+  return code;
+}
+
+/* Timestamps of nanoseconds become decimals; the columns, which were made before, know them for
+ * what they are. */
+static int widen_times(const cli_column *c, struct ArrowSchema *schema) {
+  int code = c->is_wide ? widen_time(c, schema) : NANOARROW_OK;
+  for (int32_t i = 0; i < c->n_children && code == NANOARROW_OK; i++) {
+    code = widen_times(&c->children[i], schema->children[i]); /* no deeper than MAX_DEPTH */
+  }
+  return code;
+}
+
 /* The schema with the row kind behind its columns. */
 static int add_kind_column(struct ArrowSchema *from, size_t n_columns, const char *kind_name,
                            struct ArrowSchema *out) {
@@ -166,8 +197,8 @@ static int add_kind_column(struct ArrowSchema *from, size_t n_columns, const cha
     code = ArrowSchemaSetName(out->children[n], kind_name != NULL ? kind_name : "");
   }
   for (int64_t i = 0; i < n && code == NANOARROW_OK; i++) {
-    out->children[i]->release(out->children[i]);
-    ArrowSchemaMove(from->children[i], out->children[i]);
+    out->children[i]->release(out->children[i]); /* a copy may be changed */
+    code = ArrowSchemaDeepCopy(from->children[i], out->children[i]);
   }
   return code;
 }
@@ -189,6 +220,9 @@ tarn_status cli_columns_create(tarn_env *env, struct ArrowSchema *schema, size_t
     columns->schema.n_children--;
     st = init_column(&columns->root, NULL, &columns->schema, 0, err);
     columns->schema.n_children++;
+    if (st == TARN_OK && widen_times(&columns->root, &columns->schema) != NANOARROW_OK) {
+      st = cli_no_memory(err);
+    }
   }
   if (st != TARN_OK) {
     cli_columns_free(columns);
@@ -471,7 +505,33 @@ bool cli_add_null(cli_columns *columns, cli_column *column) {
                             : cli_expected(columns, "a value, as the column is NOT NULL");
 }
 
+/* Little endian: the low eight bytes first. */
+static bool add_wide(cli_columns *columns, cli_column *c, uint64_t low, uint64_t high) {
+  struct ArrowDecimal decimal;
+  ArrowDecimalInit(&decimal, 128, 38, 9);
+  decimal.words[decimal.low_word_index] = low;
+  decimal.words[decimal.high_word_index] = high;
+  return appended(columns, ArrowArrayAppendDecimal(c->array, &decimal));
+}
+
+bool cli_add_time(cli_columns *columns, cli_column *column, int64_t seconds, int64_t nanos) {
+  static const uint64_t billion = 1000000000;
+  uint64_t size = seconds < 0 ? 0 - (uint64_t)seconds : (uint64_t)seconds;
+  uint64_t high_half = (size >> 32) * billion, low_half = (size & UINT32_MAX) * billion;
+  uint64_t low = (high_half << 32) + low_half;
+  uint64_t high = (high_half >> 32) + (low < low_half);
+  if (seconds < 0) {
+    low = 0 - low;
+    high = ~high + (low == 0);
+  }
+  low += (uint64_t)nanos;
+  return add_wide(columns, column, low, high + (low < (uint64_t)nanos));
+}
+
 bool cli_add_int(cli_columns *columns, cli_column *column, int64_t value) {
+  if (column->is_wide) {
+    return add_wide(columns, column, (uint64_t)value, value < 0 ? UINT64_MAX : 0);
+  }
   return appended(columns, ArrowArrayAppendInt(column->array, value));
 }
 

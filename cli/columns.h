@@ -4,6 +4,9 @@
  * in which no row told one. A row that turns out to be bad is taken back (cli_columns_cut), so a
  * batch holds whole rows only.
  *
+ * Timestamps of nanoseconds are decimal seconds of nine digits (TIMESTAMP(7-9), tarn/write.h), for
+ * 64 bits end in 1677 and 2262.
+ *
  * Values are taken from text (value.c) or from JSON (json_rows.c). What a value should have been
  * is told in `expected`. One thread at a time.
  */
@@ -45,6 +48,7 @@ struct cli_column {
   int32_t precision, scale; /* DECIMAL; scale: digits of a TIMESTAMP's unit */
   int32_t length;           /* VECTOR */
   bool is_instant;          /* TIMESTAMP_LTZ */
+  bool is_wide;             /* TIMESTAMP of nanoseconds: as decimals of 128 bits */
   cli_column *parent;       /* NULL: the root */
   cli_column *children;     /* owned */
   int32_t n_children;
@@ -103,6 +107,8 @@ void cli_column_path(const cli_column *column, char *out, size_t size);
 /* Each adds one value; false: `expected` tells what it should have been, or memory is out. */
 bool cli_add_null(cli_columns *columns, cli_column *column);
 bool cli_add_int(cli_columns *columns, cli_column *column, int64_t value);
+/* Seconds since 1970 and nanoseconds of one, 0 to 999999999, for a TIMESTAMP that is wide. */
+bool cli_add_time(cli_columns *columns, cli_column *column, int64_t seconds, int64_t nanos);
 bool cli_add_real(cli_columns *columns, cli_column *column, double value);
 bool cli_add_bytes(cli_columns *columns, cli_column *column, const void *bytes, size_t n);
 bool cli_add_kind(cli_columns *columns, const char *text, size_t n);

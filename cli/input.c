@@ -450,7 +450,7 @@ static tarn_status open_stream(cli_input *in, const char *path, tarn_error *err)
                        "--format parquet: a Parquet file is read from its end: name the file "
                        "rather than giving it on standard input");
     }
-    st = tarn_inspect_rows(in->session->env, path, -1, &in->stream, err);
+    st = tarn_inspect_rows(in->session->env, path, -1, 2, &in->stream, err);
   } else {
     st = open_arrow(in, path, err);
   }

@@ -20,9 +20,7 @@ cli_row_style cli_session_style(const cli_session *s, bool has_kind) {
 }
 
 int32_t cli_session_times(const cli_session *s) {
-  bool is_text = s->format != CLI_FORMAT_ARROW && s->format != CLI_FORMAT_PARQUET;
-  /* What makes changes complete takes nanoseconds. */
-  return is_text && !cli_args_has(s->args, OPT_COMPLETE) ? 2 : 0;
+  return s->format != CLI_FORMAT_ARROW ? 2 : 0;
 }
 
 /* The failure of a stream: its own words. */

@@ -186,7 +186,8 @@ static int make_scan(cli_session *s, cli_scan_use use, cli_scan *out) {
   o.limit = out->limit;
   o.with_row_kind = out->has_kind;
   o.row_kind_name = s->args->values[OPT_ROW_KIND_NAME];
-  o.timestamp_ns_as_us = cli_session_times(s);
+  /* Rows that are not printed are written again, or only looked for: every value is taken. */
+  o.timestamp_ns_as_us = use == CLI_SCAN_PLAN ? 2 : cli_session_times(s);
   o.cancel = s->cancel;
   o.keep_statistics = use == CLI_SCAN_PLAN;
   st = tarn_scan_create(out->table, &o, &out->scan, &err);

@@ -188,7 +188,7 @@ typedef struct error_advice {
 
 static const error_advice advices[] = {
     {TARN_E_LIMIT, "64 bits of nanoseconds", NULL,
-     ": Arrow and Parquet have the years 1678 to 2261; --format jsonl and csv have all, --select "
+     ": Arrow has the years 1678 to 2261; --format parquet, jsonl and csv have all, --select "
      "leaves the column out"},
     {TARN_E_NOT_FOUND, "database '", " create rename write import ",
      ": 'tarn db create NAME' makes one"},

@@ -388,13 +388,15 @@ static bool add_timestamp_text(cli_columns *columns, cli_column *c, const char *
   if (!is_good || at != end || nanos % per_unit != 0) {
     return cli_expected_type(columns, c);
   }
-  if (__builtin_mul_overflow(days * 86400 + seconds - offset, unit, &value) ||
+  seconds += days * 86400 - offset;
+  if (c->is_wide) { /* Java's Timestamp has 64 bits of milliseconds */
+    return seconds >= INT64_MIN / 1000 - 1 && seconds <= INT64_MAX / 1000
+               ? cli_add_time(columns, c, seconds, nanos)
+               : cli_expected(columns, "a time of a year from -292275055 to 292278993");
+  }
+  if (__builtin_mul_overflow(seconds, unit, &value) ||
       __builtin_add_overflow(value, nanos / per_unit, &value)) {
-    return unit == 1000000000
-               ? cli_expected(columns,
-                              "a time from 1677-09-21 to 2262-04-11: those of more than 6 digits "
-                              "are taken as nanoseconds in 64 bits")
-               : cli_expected_type(columns, c);
+    return cli_expected_type(columns, c);
   }
   return cli_add_int(columns, c, value);
 }

@@ -237,7 +237,7 @@ static tarn_status parquet_schema(const cli_session *s, const char *path, const 
                                   const cli_names *partition, cli_text *out, tarn_error *err) {
   struct ArrowArrayStream stream = {0};
   struct ArrowSchema schema = {0};
-  tarn_status st = tarn_inspect_rows(s->env, path, 0, &stream, err);
+  tarn_status st = tarn_inspect_rows(s->env, path, 0, 0, &stream, err);
   if (st == TARN_OK && stream.get_schema(&stream, &schema) != 0) {
     st = tarn_stream_error(&stream, err);
     st = st == TARN_OK ? cli_no_memory(err) : st;

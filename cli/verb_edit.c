@@ -255,11 +255,23 @@ static tarn_status parse_set(edit_job *job, tarn_error *err) {
   }
 }
 
+/* Is it a timestamp, in whatever way? */
+static bool is_time(const struct ArrowSchema *schema) {
+  struct ArrowStringView type = {NULL, 0};
+  return ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) ==
+             NANOARROW_OK &&
+         type.size_bytes >= 9 && memcmp(type.data, "TIMESTAMP", 9) == 0;
+}
+
 /* Can values of one column stand in the other? */
-static bool is_convertible(const char *from, const char *to) {
+static bool is_convertible(const struct ArrowSchema *source, const struct ArrowSchema *target) {
   static const char integers[] = "csil"; /* 8, 16, 32 and 64 bits */
+  const char *from = source->format, *to = target->format;
   const char *narrow = from[1] == '\0' ? strchr(integers, from[0]) : NULL;
   const char *wide = to[1] == '\0' ? strchr(integers, to[0]) : NULL;
+  if (is_time(source) != is_time(target)) {
+    return false; /* a decimal of seconds is no number */
+  }
   return strcmp(from, to) == 0 || (narrow != NULL && wide != NULL && narrow <= wide);
 }
 
@@ -312,8 +324,8 @@ static tarn_status bind_set(edit_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && a->is_column) {
       st = find_column(job, a->value, &a->source, err);
-      if (st == TARN_OK && !is_convertible(job->schema.children[a->source]->format,
-                                           job->schema.children[a->target]->format)) {
+      if (st == TARN_OK &&
+          !is_convertible(job->schema.children[a->source], job->schema.children[a->target])) {
         st = cli_usage(err, "--set %s=%s: the columns have different types", a->column, a->value);
       }
     } else if (st == TARN_OK) {
@@ -337,9 +349,8 @@ static tarn_status bind_set(edit_job *job, tarn_error *err) {
   return st;
 }
 
-static tarn_status fill_literals(edit_job *job, int64_t n_rows, struct ArrowArray *out,
-                                 tarn_error *err) {
-  struct ArrowSchema schema;
+static tarn_status fill_literals(edit_job *job, int64_t n_rows, struct ArrowSchema *schema,
+                                 struct ArrowArray *out, tarn_error *err) {
   cli_columns *c = job->literals;
   tarn_status st = cli_columns_begin(c, err);
   for (int64_t row = 0; row < n_rows && st == TARN_OK; row++) {
@@ -355,7 +366,7 @@ static tarn_status fill_literals(edit_job *job, int64_t n_rows, struct ArrowArra
       st = cli_no_memory(err);
     }
   }
-  return st == TARN_OK ? cli_columns_finish(c, &schema, out, err) : st;
+  return st == TARN_OK ? cli_columns_finish(c, schema, out, err) : st;
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -408,13 +419,14 @@ static tarn_status write_updated(edit_job *job, const struct ArrowArray *array, 
   size_t n = (size_t)array->n_children;
   struct ArrowSchema schema = job->schema;
   struct ArrowArray updated = *array, literals;
+  struct ArrowSchema literal_schema;
   struct ArrowArray **arrays = calloc(n + 1, sizeof(*arrays));
   struct ArrowSchema **schemas = calloc(n + 1, sizeof(*schemas));
   struct ArrowSchema *renamed = calloc(job->n_assignments, sizeof(*renamed));
   tarn_status st =
       arrays != NULL && schemas != NULL && renamed != NULL ? TARN_OK : cli_no_memory(err);
   if (st == TARN_OK && job->literals != NULL) {
-    st = fill_literals(job, array->offset + array->length, &literals, err);
+    st = fill_literals(job, array->offset + array->length, &literal_schema, &literals, err);
   }
   if (st == TARN_OK) {
     memcpy(arrays, array->children, n * sizeof(*arrays));
@@ -427,6 +439,7 @@ static tarn_status write_updated(edit_job *job, const struct ArrowArray *array, 
         schemas[a->target] = &renamed[i];
         arrays[a->target] = array->children[a->source];
       } else {
+        schemas[a->target] = literal_schema.children[a->literal];
         arrays[a->target] = literals.children[a->literal];
       }
     }
@@ -505,6 +518,7 @@ static tarn_status open_edit(edit_job *job, tarn_error *err) {
   tarn_status st;
   o.predicate = job->scan.predicate;
   o.is_update = job->assignments != NULL;
+  o.timestamp_ns_as_us = 2; /* as the scan, whose schema is that of the rows */
   o.commit_user = job->session->args->values[OPT_COMMIT_USER];
   o.spill_folder = spill_folder();
   o.cancel = job->session->cancel;
@@ -562,8 +576,7 @@ static tarn_status prepare(edit_job *job, int64_t *id, tarn_error *err) {
     st = parse_set(job, err);
   }
   if (st == TARN_OK) {
-    st = job->has_primary_key ? tarn_scan_schema(job->scan.scan, &job->schema, err)
-                              : tarn_table_schema(job->scan.table, &job->schema, err);
+    st = tarn_scan_schema(job->scan.scan, &job->schema, err);
   }
   if (st == TARN_OK && is_update) {
     st = bind_set(job, err);

@@ -226,7 +226,7 @@ static int inspect_rows(cli_session *s, const char *path) {
   if (cli_args_number(s->args, OPT_LIMIT, 0, INT64_MAX, &limit, &err) != TARN_OK) {
     return cli_fail(s, &err);
   }
-  return tarn_inspect_rows(s->env, path, limit, &stream, &err) == TARN_OK
+  return tarn_inspect_rows(s->env, path, limit, cli_session_times(s), &stream, &err) == TARN_OK
              ? cli_print_stream(s, &stream, false, &n_rows)
              : cli_fail(s, &err);
 }

@@ -19,9 +19,12 @@ extern "C" {
 TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect(tarn_env *env, const char *path, tarn_string *out,
                                                   tarn_error *err);
 /* Its rows with the columns the file itself names: Parquet, Avro (manifests, too), BLOBs; deletion
- * vectors ("vector": its offset in the file, "position") and hash indexes ("hash"). */
+ * vectors ("vector": its offset in the file, "position") and hash indexes ("hash").
+ * limit               the most rows; negative: all
+ * timestamp_ns_as_us  as of scans (tarn_scan_options) */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_inspect_rows(tarn_env *env, const char *path,
-                                                       int64_t limit, struct ArrowArrayStream *out,
+                                                       int64_t limit, int32_t timestamp_ns_as_us,
+                                                       struct ArrowArrayStream *out,
                                                        tarn_error *err);
 
 /* The JSON text of a VARIANT value (spec: Parquet Variant encoding 1). out: tarn_string_free().

@@ -65,12 +65,14 @@ TARN_EXPORT const char *tarn_writer_commit_user(const tarn_writer *writer);
 /* Write the rows of a struct array. Columns are matched by name; those that are missing are null
  * (or have the column's default); unknown ones are refused. Types must be those of
  * tarn_table_schema() or convert without loss (narrower integers, large and view strings and
- * lists, dictionaries, other units of time).
+ * lists, dictionaries, other units of time). A TIMESTAMP(7-9) may come as DECIMAL(p, 9) of seconds
+ * since 1970, too, as scans give it (timestamp_ns_as_us = 2): 64 bits of nanoseconds end in 1677
+ * and 2262.
  *
  * schema, array  borrowed for the call; the array is not released
  * Errors: TARN_E_INVALID naming row and column (null in a NOT NULL column, text that is not UTF-8,
- * a decimal that does not fit, a row kind that the table refuses), TARN_E_NOT_FOUND (column, the
- * nearest is named), TARN_E_IO (no space left: nothing of the writer becomes visible),
+ * a decimal or a time that does not fit, a row kind that the table refuses), TARN_E_NOT_FOUND
+ * (column, the nearest is named), TARN_E_IO (no space left: nothing of the writer becomes visible),
  * TARN_E_LIMIT, TARN_E_NOMEM. After a failure that says so the writer can only be freed. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_write(tarn_writer *writer,
                                                        const struct ArrowSchema *schema,
@@ -137,14 +139,15 @@ typedef struct tarn_edit tarn_edit; /* one thread at a time */
 
 typedef struct tarn_edit_options {
   size_t struct_size;
-  tarn_predicate *predicate; /* which rows; NULL: all. Kept */
-  int32_t is_update;         /* 1: they get new values; 0: they are deleted */
-  const char *commit_user;   /* as of writers; copied */
-  const char *spill_folder;  /* as of writers; copied */
-  tarn_cancel *cancel;       /* NULL: cannot be cancelled; must outlive the edit */
+  tarn_predicate *predicate;  /* which rows; NULL: all. Kept */
+  int32_t is_update;          /* 1: they get new values; 0: they are deleted */
+  const char *commit_user;    /* as of writers; copied */
+  const char *spill_folder;   /* as of writers; copied */
+  tarn_cancel *cancel;        /* NULL: cannot be cancelled; must outlive the edit */
+  int32_t timestamp_ns_as_us; /* of the rows of tarn_edit_next(): as of scans */
 } tarn_edit_options;
 
-#define TARN_EDIT_OPTIONS_INIT {sizeof(tarn_edit_options), 0, 0, 0, 0, 0}
+#define TARN_EDIT_OPTIONS_INIT {sizeof(tarn_edit_options), 0, 0, 0, 0, 0, 0}
 
 /* Of the table's latest snapshot, or the one that its options name. out: tarn_edit_free().
  * Errors: TARN_E_INVALID (a primary key), TARN_E_UNSUPPORTED (row tracking, data evolution,
@@ -157,7 +160,8 @@ TARN_EXPORT void tarn_edit_free(tarn_edit *edit);
 /* The user of the commits, for the committer. */
 TARN_EXPORT const char *tarn_edit_commit_user(const tarn_edit *edit);
 /* The next rows that match; *n_rows is 0 at the end. Deletes: they are out, and rows must be NULL.
- * Updates: rows gets all columns (tarn_table_schema()); the caller releases it, and gives what
+ * Updates: rows gets all columns (tarn_table_schema(), but for
+ * timestamp_ns_as_us); the caller releases it, and gives what
  * stands in their places before the next call. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_next(tarn_edit *edit, struct ArrowArray *rows,
                                                     int64_t *n_rows, tarn_error *err);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "api/handles.h"
-#include "base/bytes.h"
 #include "base/utf8.h"
 
 typedef struct converter {
@@ -87,27 +86,6 @@ static bool is_list(const char *format) {
 
 /* ------------------------------------------------------------------ types */
 
-/* A pair of the metadata; false: it is not there. The counts are as trusted as the structure. */
-static bool find_metadata(const char *metadata, const char *key, tn_slice *out) {
-  const uint8_t *at = (const uint8_t *)metadata;
-  int32_t n;
-  if (at == NULL) {
-    return false;
-  }
-  n = (int32_t)tn_load_le32(at);
-  at += 4;
-  for (int32_t i = 0; i < n; i++) {
-    tn_slice name = tn_slice_of(at + 4, tn_load_le32(at));
-    at += 4 + name.len;
-    *out = tn_slice_of(at + 4, tn_load_le32(at));
-    at += 4 + out->len;
-    if (tn_slice_is(name, key)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static tarn_status convert(const converter *c, const struct ArrowSchema *schema, int32_t depth,
                            tn_type *out);
 
@@ -157,7 +135,7 @@ static tarn_status convert_nested(const converter *c, const struct ArrowSchema *
   }
   if (strcmp(schema->format, "+s") == 0) {
     tn_slice extension;
-    if (find_metadata(schema->metadata, "ARROW:extension:name", &extension) &&
+    if (tn_arrow_metadata(schema->metadata, "ARROW:extension:name", &extension) &&
         tn_slice_is(extension, "arrow.parquet.variant")) {
       out->root = TN_VARIANT;
       return TARN_OK;
@@ -217,7 +195,7 @@ static tarn_status column_sql(converter *c, const struct ArrowSchema *schema, co
   c->column = schema->name != NULL ? schema->name : "";
   TN_TRY(copy_name(c, schema->name, name));
   sql->len = 0;
-  if (find_metadata(schema->metadata, "paimon.type", &text)) {
+  if (tn_arrow_metadata(schema->metadata, "paimon.type", &text)) {
     const char *copy = tn_arena_strndup(c->arena, (const char *)text.data, text.len);
     tarn_status st =
         copy != NULL ? tn_type_from_sql(c->arena, copy, NULL, &type, c->err) : tn_oom(c->err);
@@ -313,7 +291,7 @@ static int32_t stored_id(const struct ArrowSchema *schema) {
   char digits[12] = "";
   long id;
   char *end;
-  if (!find_metadata(schema->metadata, "paimon.id", &text) || text.len == 0 ||
+  if (!tn_arrow_metadata(schema->metadata, "paimon.id", &text) || text.len == 0 ||
       text.len >= sizeof(digits)) {
     return -1;
   }

@@ -11,6 +11,7 @@ struct tarn_edit {
   tn_edit *edit;
   char *user;
   bool is_update;
+  tn_arrow_options arrow;
 };
 
 void tarn_edit_free(tarn_edit *edit) {
@@ -53,6 +54,7 @@ tarn_status tarn_edit_create(tarn_table *table, const tarn_edit_options *options
   request.user = edit->user;
   request.spill_folder = o.spill_folder;
   request.cancel = o.cancel;
+  edit->arrow = tn_api_times(o.timestamp_ns_as_us);
   TN_TRY_TO(done, tn_edit_create(env, &request, &edit->edit, err));
   *out = edit;
   edit = NULL;
@@ -67,7 +69,6 @@ const char *tarn_edit_commit_user(const tarn_edit *edit) {
 
 tarn_status tarn_edit_next(tarn_edit *edit, struct ArrowArray *rows, int64_t *n_rows,
                            tarn_error *err) {
-  static const tn_arrow_options standard = {false};
   tn_batch batch;
   tn_error_reset(err);
   *n_rows = 0;
@@ -85,7 +86,7 @@ tarn_status tarn_edit_next(tarn_edit *edit, struct ArrowArray *rows, int64_t *n_
   if (rows == NULL || *n_rows == 0) {
     return TARN_OK;
   }
-  return tn_arrow_export_batch(edit->env, &batch, &standard, rows, err);
+  return tn_arrow_export_batch(edit->env, &batch, &edit->arrow, rows, err);
 }
 
 tarn_status tarn_edit_replace(tarn_edit *edit, const struct ArrowSchema *schema,

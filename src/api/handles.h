@@ -68,6 +68,11 @@ struct tarn_scan {
 };
 
 void tn_api_scan_release(tarn_scan *scan);
+/* What `timestamp_ns_as_us` of options means (tarn/scan.h). */
+static inline tn_arrow_options tn_api_times(int32_t timestamp_ns_as_us) {
+  return (tn_arrow_options){timestamp_ns_as_us != 0 && timestamp_ns_as_us != 2,
+                            timestamp_ns_as_us == 2};
+}
 
 struct tarn_plan {
   tn_plan *plan; /* retained */
@@ -101,6 +106,7 @@ typedef struct tn_api_file_rows {
   tn_format_file *file; /* owned */
   tn_reader *reader;    /* owned */
   int64_t limit;
+  tn_arrow_options arrow;
 } tn_api_file_rows;
 TN_CHECKED tarn_status tn_api_file_stream(tn_api_file_rows *rows, struct ArrowArrayStream *out,
                                           tarn_error *err);

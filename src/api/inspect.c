@@ -307,7 +307,8 @@ static tarn_status open_rows(const tn_inspection *in, tn_api_file_rows *rows, ta
 }
 
 tarn_status tarn_inspect_rows(tarn_env *env, const char *path, int64_t limit,
-                              struct ArrowArrayStream *out, tarn_error *err) {
+                              int32_t timestamp_ns_as_us, struct ArrowArrayStream *out,
+                              tarn_error *err) {
   tn_api_file_rows *rows;
   tn_inspection in = {.env = env};
   tarn_status st;
@@ -320,6 +321,7 @@ tarn_status tarn_inspect_rows(tarn_env *env, const char *path, int64_t limit,
   }
   rows->env = env;
   rows->limit = limit;
+  rows->arrow = tn_api_times(timestamp_ns_as_us);
   tn_arena_init(&rows->arena, &env->mem, TN_API_TEXT_LIMIT);
   TN_TRY_TO(done, open_path(env, path, &rows->arena, &in, err));
   TN_TRY_TO(done, open_rows(&in, rows, err));

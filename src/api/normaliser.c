@@ -41,16 +41,22 @@ static tarn_status find_column(const tarn_normaliser *n, const char *name, int32
   return *out >= 0 ? TARN_OK : tn_fail(err, TARN_E_NOT_FOUND, "there is no column '%s'", name);
 }
 
-/* Are timestamps of more than six digits given as microseconds? */
-static bool has_short_times(const tarn_normaliser *n, const struct ArrowSchema *schema) {
-  for (int32_t i = 0; i < n->n_fields; i++) {
-    const tn_type *type = &n->fields[i].type;
-    if ((type->root == TN_TIMESTAMP || type->root == TN_TIMESTAMP_LTZ) && type->precision > 6 &&
-        strncmp(schema->children[i]->format, "tsu", 3) == 0) {
-      return true;
-    }
+/* How timestamps of more than six digits are given; all of them are given alike. Types are no
+ * deeper than TN_MAX_TYPE_DEPTH, and so are schemas that they were taken from. */
+static void find_times(const tn_type *type, const struct ArrowSchema *schema,
+                       tn_arrow_options *out) {
+  bool is_map = type->root == TN_MAP || type->root == TN_MULTISET;
+  if ((type->root == TN_TIMESTAMP || type->root == TN_TIMESTAMP_LTZ) && type->precision > 6) {
+    out->timestamp_ns_as_us |= strncmp(schema->format, "tsu", 3) == 0;
+    out->timestamp_ns_as_decimal |= schema->format[0] == 'd';
+    return;
   }
-  return false;
+  if (is_map && schema->n_children == 1) {
+    schema = schema->children[0];
+  }
+  for (int32_t i = 0; i < type->n_fields && i < schema->n_children; i++) {
+    find_times(&type->fields[i].type, schema->children[i], out);
+  }
 }
 
 static tarn_status prepare(tarn_normaliser *n, const struct ArrowSchema *schema, tarn_error *err) {
@@ -58,7 +64,9 @@ static tarn_status prepare(tarn_normaliser *n, const struct ArrowSchema *schema,
   if (n->n_fields < 2 || n->fields[0].type.root != TN_TINYINT) {
     return tn_fail(err, TARN_E_INVALID, "the first column is no row kind (int8)");
   }
-  n->arrow.timestamp_ns_as_us = has_short_times(n, schema);
+  for (int32_t i = 0; i < n->n_fields; i++) {
+    find_times(&n->fields[i].type, schema->children[i], &n->arrow);
+  }
   TN_TRY(tn_arrow_export_schema(n->env, n->fields, n->n_fields, &n->arrow, &n->schema, err));
   return tn_arrow_import_prepare(&n->arena, &n->schema, n->fields + 1, n->n_fields - 1,
                                  n->fields[0].name, &n->import, err);

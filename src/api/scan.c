@@ -68,8 +68,7 @@ tarn_status tarn_scan_create(tarn_table *table, const tarn_scan_options *options
   scan->predicate = o.predicate != NULL ? tn_predicate_retain(o.predicate) : NULL;
   scan->limit = o.limit < 0 ? -1 : o.limit;
   scan->with_row_kind = o.with_row_kind != 0;
-  scan->arrow.timestamp_ns_as_us = o.timestamp_ns_as_us != 0 && o.timestamp_ns_as_us != 2;
-  scan->arrow.timestamp_ns_as_decimal = o.timestamp_ns_as_us == 2;
+  scan->arrow = tn_api_times(o.timestamp_ns_as_us);
   scan->batch_rows = o.batch_rows;
   scan->keeps_stats = o.keep_statistics != 0;
   scan->cancel = o.cancel;

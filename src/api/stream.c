@@ -297,6 +297,7 @@ tarn_status tn_api_file_stream(tn_api_file_rows *rows, struct ArrowArrayStream *
   TN_TRY(make_stream(rows->env, &s, err));
   s->out_fields = rows->fields;
   s->n_out = rows->n_fields;
+  s->arrow = rows->arrow;
   s->file = rows;
   s->next = next_of_file;
   s->free_source = free_file;

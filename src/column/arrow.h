@@ -30,4 +30,8 @@ TN_CHECKED tarn_status tn_arrow_export_batch(tarn_env *env, tn_batch *batch,
                                              const tn_arrow_options *options,
                                              struct ArrowArray *out, tarn_error *err);
 
+/* A pair of the metadata of a schema; false: it is not there. The counts are as trusted as the
+ * structure. */
+bool tn_arrow_metadata(const char *metadata, const char *key, tn_slice *out);
+
 #endif

@@ -10,8 +10,10 @@
 
 #include "base/checked.h"
 #include "base/nearest.h"
+#include "column/arrow.h"
 #include "column/arrow_import_parts.h"
 #include "column/bits.h"
+#include "column/number_text.h"
 #include "column/type_text.h"
 #include "column/vector_parts.h"
 
@@ -115,17 +117,49 @@ static bool prepare_float(tn_import_node *node, const struct ArrowSchema *schema
 }
 
 /* "d:precision,scale" or "d:precision,scale,bits". */
-static bool prepare_decimal(tn_import_node *node, const struct ArrowSchema *schema) {
+static bool prepare_digits(tn_import_node *node, const struct ArrowSchema *schema, int32_t wanted) {
   int precision, scale, bits = 128;
   int n = sscanf(schema->format, "d:%d,%d,%d", &precision, &scale, &bits);
   node->kind = TN_IMPORT_DECIMAL;
   if (n < 2 || (bits != 32 && bits != 64 && bits != 128 && bits != 256) || scale < -38 ||
-      scale > node->type->scale) {
+      scale > wanted) {
     return false;
   }
   node->width = bits / 8;
-  node->scale_by = node->type->scale - scale;
+  node->scale_by = wanted - scale;
   return node->scale_by <= 38;
+}
+
+/* Do the metadata say that a decimal is a time? *is_told: they say what it is. */
+static bool is_time(const struct ArrowSchema *schema, bool *is_told) {
+  tn_slice sql;
+  *is_told = tn_arrow_metadata(schema->metadata, "paimon.type", &sql);
+  return *is_told && sql.len >= 9 && memcmp(sql.data, "TIMESTAMP", 9) == 0;
+}
+
+static bool prepare_decimal(tn_import_node *node, const struct ArrowSchema *schema) {
+  bool is_told;
+  if (is_time(schema, &is_told)) {
+    return false;
+  }
+  node->max = tn_power_of_ten(node->type->precision) - 1;
+  node->min = -node->max;
+  return prepare_digits(node, schema, node->type->scale);
+}
+
+/* Seconds since 1970 that are decimals of nine digits behind the point, as scans give them. What is
+ * a DECIMAL by its metadata is a number, and none of seconds. The bounds are those of Java's
+ * Timestamp: 64 bits of milliseconds, and the nanoseconds of one. */
+static bool prepare_seconds(tn_import_node *node, const struct ArrowSchema *schema) {
+  bool is_told;
+  int precision, scale;
+  if (sscanf(schema->format, "d:%d,%d", &precision, &scale) != 2 || scale != 9 ||
+      node->type->precision <= 6 || (!is_time(schema, &is_told) && is_told)) {
+    return false;
+  }
+  node->min = (tn_i128)INT64_MIN * 1000000;
+  node->max = (tn_i128)INT64_MAX * 1000000 + 999999;
+  return prepare_digits(node, schema, 9);
 }
 
 /* Ticks a second of a unit letter; 0: it is none. */
@@ -167,6 +201,9 @@ static bool prepare_timestamp(tn_import_node *node, const struct ArrowSchema *sc
   int64_t from = f[0] == 't' && f[1] == 's' ? unit_ticks(f[2]) : 0;
   int64_t to = tn_timestamp_ticks(node->type->precision);
   bool has_zone = from != 0 && f[3] == ':' && f[4] != 0;
+  if (f[0] == 'd') {
+    return prepare_seconds(node, schema);
+  }
   if (from == 0 || has_zone != (node->type->root == TN_TIMESTAMP_LTZ)) {
     return false;
   }
@@ -348,7 +385,7 @@ static tarn_status prepare_list(const preparer *p, const struct ArrowSchema *sch
   bool is_fixed = sscanf(schema->format, "+w:%d", &width) == 1 && width >= 0;
   bool is_vector = node->type->root == TN_VECTOR;
   if ((!is_large && !is_view && !is_fixed && !is_format(schema, "+l")) || schema->n_children != 1 ||
-      (is_vector && (!is_fixed || width != node->type->length))) {
+      (is_vector && is_fixed && width != node->type->length)) {
     return no_conversion(node, schema, err);
   }
   node->kind = is_fixed ? TN_IMPORT_FIXED_LIST : is_view ? TN_IMPORT_LIST_VIEWS : TN_IMPORT_LIST;
@@ -637,6 +674,79 @@ done:
   return st;
 }
 
+/* What the lists of vectors span, each of which must have their length; nulls have none. *is_dense:
+ * the vectors lie one behind the other from *low on. */
+static tarn_status find_vectors(const tn_import_node *node, const struct ArrowArray *array,
+                                int64_t first, const tn_vec *out, int64_t *low, int64_t *high,
+                                bool *is_dense, tarn_error *err) {
+  int64_t width = node->type->length, at, len;
+  *low = INT64_MAX;
+  *high = 0;
+  *is_dense = out->null_count == 0;
+  for (int64_t i = 0; i < out->length; i++) {
+    if (out->valid != NULL && !tn_bit_get(out->valid, i)) {
+      continue;
+    }
+    TN_TRY(list_range(node, array, first + i, &at, &len, err));
+    if (len != width) {
+      return tn_import_fault(node, i, err, "a list of %lld elements is no %s", (long long)len,
+                             tn_type_text_of(node->type).text);
+    }
+    *is_dense &= i == 0 || at == *high;
+    *low = at < *low ? at : *low;
+    *high = at + len > *high ? at + len : *high;
+  }
+  if (out->length > INT32_MAX / (width + 1) || *high - *low > UINT32_MAX) {
+    return tn_fail(err, TARN_E_LIMIT,
+                   "column '%s': more elements than one batch can hold; write fewer rows at once",
+                   node->path);
+  }
+  return TARN_OK;
+}
+
+/* Lists that are all as long as the vectors that are wanted. */
+static tarn_status import_vectors(tarn_env *env, const tn_import_node *node,
+                                  const struct ArrowArray *array, int64_t first, tn_vec *out,
+                                  tarn_error *err) {
+  const tn_import_node *element = &node->children[0];
+  int64_t width = node->type->length, low, high, at, len;
+  tn_vec span = {0}, null = {0};
+  const tn_vec *sources[2] = {&span, &null};
+  tn_row_ref *refs = NULL;
+  bool is_dense;
+  tarn_status st;
+  TN_TRY(find_vectors(node, array, first, out, &low, &high, &is_dense, err));
+  if (is_dense && out->length > 0) {
+    return tn_import_vec(env, element, array->children[0], low, high - low, &out->children[0], err);
+  }
+  refs = tn_alloc(&env->mem, (size_t)(out->length * width + 1) * sizeof(*refs));
+  if (refs == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY_TO(done, tn_vec_init_nulls(env, element->type, 1, true, &null, err));
+  TN_TRY_TO(done, tn_vec_init_as(env, element->type, element->layout, &span, err));
+  if (high > low) {
+    TN_TRY_TO(done, tn_import_vec(env, element, array->children[0], low, high - low, &span, err));
+  }
+  for (int64_t i = 0; i < out->length; i++) {
+    bool is_null = out->valid != NULL && !tn_bit_get(out->valid, i);
+    if (!is_null) {
+      TN_TRY_TO(done, list_range(node, array, first + i, &at, &len, err));
+    }
+    for (int64_t k = 0; k < width; k++) {
+      refs[i * width + k] =
+          is_null ? (tn_row_ref){1, 0} : (tn_row_ref){0, (uint32_t)(at - low + k)};
+    }
+  }
+  st = tn_vec_gather(env, element->type, sources, 2, refs, out->length * width, &out->children[0],
+                     err);
+done:
+  tn_free(&env->mem, refs);
+  tn_vec_reset(env, &span);
+  tn_vec_reset(env, &null);
+  return st;
+}
+
 static tarn_status import_list(tarn_env *env, const tn_import_node *node,
                                const struct ArrowArray *array, int64_t first, int64_t n,
                                tn_vec *out, tarn_error *err) {
@@ -646,6 +756,9 @@ static tarn_status import_list(tarn_env *env, const tn_import_node *node,
       (node->kind != TN_IMPORT_FIXED_LIST && n > 0 &&
        (array->buffers[1] == NULL || array->buffers[array->n_buffers - 1] == NULL))) {
     return tn_import_fault(node, 0, err, "an array without offsets");
+  }
+  if (out->layout == TN_LAYOUT_FIXED_LIST && node->kind != TN_IMPORT_FIXED_LIST) {
+    return import_vectors(env, node, array, first, out, err);
   }
   if (out->layout == TN_LAYOUT_FIXED_LIST) {
     int64_t last, len;

@@ -12,11 +12,16 @@
  *                              value must fit p
  *   CHAR, VARCHAR              utf8, large_utf8, utf8_view; valid UTF-8 of at most n characters
  *   BINARY, VARBINARY, BLOB    binary, large_binary, binary_view, fixed_size_binary; at most n
- * bytes DATE                       date32, date64 of whole days TIME                       time32,
- * time64 of whole milliseconds TIMESTAMP (LTZ)            timestamps without (with any) zone, of
- * any unit that loses no digit ARRAY, VECTOR              list, large_list, their views,
- * fixed_size_list; VECTOR the last only MAP, MULTISET              map ROW struct VARIANT struct of
- * binary metadata and value any                        null; a dictionary of what is taken
+ *                              bytes
+ *   DATE                       date32, date64 of whole days
+ *   TIME                       time32, time64 of whole milliseconds
+ *   TIMESTAMP (LTZ)            timestamps without (with any) zone, of any unit that loses no digit;
+ *                              of a precision over 6 decimal128(p, 9), seconds since 1970, too
+ *   ARRAY, VECTOR              list, large_list, their views, fixed_size_list; of a VECTOR's length
+ *   MAP, MULTISET              map
+ *   ROW                        struct
+ *   VARIANT                    struct of binary metadata and value
+ *   any                        null; a dictionary of what is taken
  *
  * The array is trusted as far as the interface forces us: buffers are as long as its lengths and
  * last offsets say. Lengths, offsets, codes and counts of children are checked against each other.

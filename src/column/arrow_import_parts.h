@@ -37,6 +37,7 @@ struct tn_import_node {
   bool is_unsigned;
   int64_t multiply, divide; /* TICKS */
   int32_t scale_by;         /* DECIMAL: digits to add behind the point */
+  tn_i128 min, max;         /* DECIMAL: the least and the greatest value then */
   int64_t n_buffers;        /* that the array must have; -1: one or more (views) */
   int64_t n_array_children;
   int32_t n_children;

@@ -8,6 +8,7 @@
 #include "column/arrow_import_parts.h"
 #include "column/bits.h"
 #include "column/number_text.h"
+#include "column/type_text.h"
 #include "column/vector_parts.h"
 
 static inline bool is_null_at(const tn_vec *vec, int64_t i) {
@@ -133,7 +134,6 @@ static bool load_decimal(const uint8_t *p, int32_t width, tn_i128 *out) {
 
 static tarn_status import_decimals(tarn_env *env, const tn_import_node *node, const uint8_t *from,
                                    int64_t n, tn_vec *out, tarn_error *err) {
-  tn_i128 limit = tn_power_of_ten(node->type->precision);
   tn_i128 factor = tn_power_of_ten(node->scale_by), *to;
   bool is_same = node->width == 16 && node->scale_by == 0;
   if (is_same) {
@@ -146,11 +146,11 @@ static tarn_status import_decimals(tarn_env *env, const tn_import_node *node, co
   for (int64_t i = 0; i < n; i++) {
     tn_i128 v = 0;
     bool fits = load_decimal(from + i * node->width, node->width, &v) &&
-                !__builtin_mul_overflow(v, factor, &v) && v < limit && v > -limit;
+                !__builtin_mul_overflow(v, factor, &v) && v >= node->min && v <= node->max;
     if (TN_UNLIKELY(!fits)) {
       if (!is_null_at(out, i)) {
-        return tn_import_fault(node, i, err, "the value does not fit DECIMAL(%d, %d)",
-                               (int)node->type->precision, (int)node->type->scale);
+        return tn_import_fault(node, i, err, "the value does not fit %s",
+                               tn_type_text_of(node->type).text);
       }
       v = 0;
     }

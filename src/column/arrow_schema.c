@@ -102,6 +102,26 @@ static tarn_status add_pair(tn_buf *out, const char *key, tn_slice value, tarn_e
   return TARN_OK;
 }
 
+bool tn_arrow_metadata(const char *metadata, const char *key, tn_slice *out) {
+  const uint8_t *at = (const uint8_t *)metadata;
+  int32_t n;
+  if (at == NULL) {
+    return false;
+  }
+  n = (int32_t)tn_load_le32(at);
+  at += 4;
+  for (int32_t i = 0; i < n; i++) {
+    tn_slice name = tn_slice_of(at + 4, tn_load_le32(at));
+    at += 4 + name.len;
+    *out = tn_slice_of(at + 4, tn_load_le32(at));
+    at += 4 + out->len;
+    if (tn_slice_is(name, key)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static tarn_status add_metadata(const tn_field *field, bool tells_type, tn_buf *out, tn_buf *sql,
                                 tarn_error *err) {
   char id[16];

@@ -145,7 +145,7 @@ static void read_back(tarn_env *env, const place *p, int64_t *n_rows, int64_t *s
   tarn_error err;
   *n_rows = *sum = *n_items = 0;
   tn_test_write_file(path, p->bytes, p->n);
-  assert_works(tarn_inspect_rows(env, path, -1, &stream, &err), err);
+  assert_works(tarn_inspect_rows(env, path, -1, 0, &stream, &err), err);
   while (stream.get_next(&stream, &array) == 0 && array.release != NULL) {
     for (int64_t i = 0; i < array.length; i++) {
       *sum += ((const int32_t *)array.children[0]->buffers[1])[array.children[0]->offset + i];

@@ -252,6 +252,60 @@ static void import__decimals_fit_or_are_refused(void **state) {
   column_test_end(&t);
 }
 
+/* Metadata of one pair, "paimon.type" and its value. */
+static const char *type_metadata(const char *sql, uint8_t room[64]) {
+  static const char key[] = "paimon.type";
+  size_t n = strlen(sql);
+  tn_store_le32(room, 1);
+  tn_store_le32(room + 4, sizeof(key) - 1);
+  memcpy(room + 8, key, sizeof(key) - 1);
+  tn_store_le32(room + 19, (uint32_t)n);
+  memcpy(room + 23, sql, n);
+  return (const char *)room;
+}
+
+/* Seconds with nine digits: 64 bits of nanoseconds end in 1677 and 2262. */
+static void import__decimal_seconds_are_far_times(void **state) {
+  static const char far[] = "[\"253402300799000000001\",-1,\"-62135596800000000000\"]";
+  uint64_t values[3][2], bounds[4][2];
+  const tn_i128 least = (tn_i128)INT64_MIN * 1000000;
+  const tn_i128 most = (tn_i128)INT64_MAX * 1000000 + 999999;
+  uint8_t room[64];
+  column_test t;
+  made m;
+  (void)state;
+  column_test_begin(&t);
+  tn_store_i128((uint8_t *)values[0], (tn_i128)253402300799 * 1000000000 + 1); /* the year 9999 */
+  tn_store_i128((uint8_t *)values[1], -1);
+  tn_store_i128((uint8_t *)values[2], (tn_i128)-62135596800 * 1000000000); /* the year 1 */
+  tn_store_i128((uint8_t *)bounds[0], least);
+  tn_store_i128((uint8_t *)bounds[1], most);
+  tn_store_i128((uint8_t *)bounds[2], least - 1);
+  tn_store_i128((uint8_t *)bounds[3], most + 1);
+  make_column(&m, "d:38,9", 3, 2, NULL, values, NULL);
+  assert_imports(&t, &m, "TIMESTAMP(9)", far);
+  assert_imports(&t, &m, "TIMESTAMP_LTZ(7)", far);
+  assert_refuses(&t, &m, "TIMESTAMP(6)", TARN_E_INVALID, "without loss");
+  m.column_schema.metadata = type_metadata("TIMESTAMP(9)", room);
+  assert_imports(&t, &m, "TIMESTAMP(9)", far);
+  assert_refuses(&t, &m, "DECIMAL(38, 9)", TARN_E_INVALID, "without loss");
+  m.column_schema.metadata = type_metadata("DECIMAL(38, 9)", room);
+  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
+  make_column(&m, "d:38,8", 3, 2, NULL, values, NULL);
+  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
+  make_column(&m, "d:38,9", 2, 2, NULL, bounds, NULL);
+  assert_imports(&t, &m, "TIMESTAMP(9)",
+                 "[\"-9223372036854775808000000\",\"9223372036854775807999999\"]");
+  make_column(&m, "d:38,9", 3, 2, NULL, bounds, NULL);
+  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID,
+                 "row 2, column 'c': the value does not fit TIMESTAMP(9)");
+  make_column(&m, "d:38,9", 2, 2, NULL, bounds[2], NULL);
+  m.column.offset = 1;
+  m.column.length = m.array.length = 1;
+  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "row 0, column 'c'");
+  column_test_end(&t);
+}
+
 static void import__times_of_other_units_lose_no_digit(void **state) {
   static const int64_t us[] = {1000000, -2000, 0}, days[] = {86400000, -86400000, 0};
   static const int32_t seconds[] = {1, 86399, 0};
@@ -400,6 +454,37 @@ static void import__lists_of_every_layout(void **state) {
   column_test_end(&t);
 }
 
+static void import__lists_of_one_length_are_vectors(void **state) {
+  static const int32_t even[] = {1, 3, 5}, with_null[] = {0, 2, 3, 5}, backwards[] = {4, 0, 1};
+  static const int32_t uneven[] = {0, 2, 3}, sizes[] = {2, 9, 2}, nothing[] = {0, 0, 0};
+  static const int32_t items[] = {10, 11, 12, 13, 14, 15};
+  static const uint8_t valid[] = {0x5}, none[] = {0};
+  column_test t;
+  made m;
+  (void)state;
+  column_test_begin(&t);
+  make_column(&m, "+l", 2, 2, NULL, even, NULL);
+  make_list(&m, "i", 6, items);
+  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[11,12],[13,14]]");
+  assert_imports(&t, &m, "VECTOR<BIGINT, 2>", "[[11,12],[13,14]]");
+  assert_refuses(&t, &m, "VECTOR<INT, 3>", TARN_E_INVALID,
+                 "row 0, column 'c': a list of 2 elements is no VECTOR<INT, 3>");
+  make_column(&m, "+l", 3, 2, valid, with_null, NULL);
+  make_list(&m, "i", 6, items);
+  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[10,11],null,[13,14]]");
+  make_column(&m, "+vl", 3, 3, valid, backwards, sizes);
+  make_list(&m, "i", 6, items);
+  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[14,15],null,[11,12]]");
+  make_column(&m, "+l", 2, 2, none, nothing, NULL);
+  make_list(&m, "i", 0, items);
+  assert_imports(&t, &m, "VECTOR<INT, 2>", "[null,null]");
+  make_column(&m, "+l", 2, 2, NULL, uneven, NULL);
+  make_list(&m, "i", 6, items);
+  assert_refuses(&t, &m, "VECTOR<INT, 2>", TARN_E_INVALID,
+                 "row 1, column 'c': a list of 1 element");
+  column_test_end(&t);
+}
+
 static void import__slices_and_offsets(void **state) {
   static const int32_t values[] = {1, 2, 3, 4, 5, 6, 7, 8};
   static const uint8_t valid[] = {0xdf};
@@ -521,6 +606,8 @@ int main(void) {
       cmocka_unit_test(import__texts_must_be_utf8),
       cmocka_unit_test(import__dictionaries),
       cmocka_unit_test(import__lists_of_every_layout),
+      cmocka_unit_test(import__lists_of_one_length_are_vectors),
+      cmocka_unit_test(import__decimal_seconds_are_far_times),
       cmocka_unit_test(import__slices_and_offsets),
       cmocka_unit_test(import__unknown_and_missing_columns),
       cmocka_unit_test(import__row_kinds_are_no_column),
