@@ -465,6 +465,7 @@ static tarn_status flush_bucket(tn_flush *f, tn_open_bucket *b, tn_sort_row *row
 static tarn_status flush_buckets(tn_write *w, const bool *is_wanted, tarn_error *err) {
   tn_flush f;
   tarn_status st = begin_flush(&f, w, is_wanted, err);
+  st = st == TARN_OK ? tn_flush_try_retractions(&f, err) : st;
   for (size_t b = 0; b < w->router.n_buckets && st == TARN_OK; b++) {
     if (is_wanted == NULL || is_wanted[b]) {
       st = flush_bucket(&f, w->router.buckets[b], f.rows + f.begins[b],
@@ -523,6 +524,7 @@ static tarn_status spill_all(tn_write *w, tarn_error *err) {
   int64_t before = tn_spill_bytes(w->spill);
   tarn_status st;
   TN_TRY_TO(done, begin_flush(&f, w, NULL, err));
+  TN_TRY_TO(done, tn_flush_try_retractions(&f, err));
   TN_TRY_TO(done, tn_spill_begin(w->spill, &run, err));
   for (size_t b = 0; b < w->router.n_buckets; b++) {
     TN_TRY_TO(done, spill_bucket(&f, run, w->router.buckets[b], f.rows + f.begins[b],

@@ -130,6 +130,57 @@ static void spilled_free(tn_merge_input *input) {
 
 static const tn_merge_input_ops spilled_ops = {spilled_next, spilled_values, spilled_free};
 
+/* ------------------------------------------------------------------ retractions */
+
+/* One row of the store through the engine, as if there were more of its key. */
+static tarn_status try_row(tn_flush *f, const tn_sort_row *row, tarn_error *err) {
+  tn_write *w = f->w;
+  stored_input *in = tn_calloc(&w->env->mem, 1, sizeof(*in));
+  tn_merge_input *input;
+  tn_merge_spec spec = w->merge;
+  tn_merger *merger = NULL;
+  tn_buffer *kinds, *sequences;
+  tn_batch batch;
+  tarn_status st;
+  if (in == NULL) {
+    return tn_oom(err);
+  }
+  *in = (stored_input){.input = {&stored_ops}, .f = f, .rows = row, .n_rows = 1};
+  input = &in->input;
+  spec.batch_rows = spec.input_rows = 2;
+  spec.cancel = w->options.cancel;
+  spec.merges_single_rows = true;
+  TN_TRY(tn_merger_create(w->env, &spec, &input, 1, &merger, err));
+  st = tn_merger_next(merger, &batch, &kinds, &sequences, err);
+  if (st == TARN_OK) {
+    tn_batch_reset(w->env, &batch);
+    tn_buffer_release(kinds);
+    tn_buffer_release(sequences);
+  }
+  tn_merger_free(merger);
+  return st;
+}
+
+tarn_status tn_flush_try_retractions(tn_flush *f, tarn_error *err) {
+  tn_write *w = f->w;
+  bool has_kinds = false;
+  if (!w->sorts || w->merge.engine == &tn_engine_deduplicate ||
+      (w->has_tried[TN_ROW_UPDATE_BEFORE] && w->has_tried[TN_ROW_DELETE])) {
+    return TARN_OK;
+  }
+  for (size_t i = 0; i < w->store.n_items; i++) {
+    has_kinds |= w->store.items[i].kinds != NULL;
+  }
+  for (int64_t i = 0; i < f->n_rows && has_kinds; i++) {
+    int8_t kind = tn_flush_kind(f, &f->rows[i]);
+    if (tn_row_kind_is_retract(kind) && !w->has_tried[kind]) {
+      TN_TRY(try_row(f, &f->rows[i], err));
+      w->has_tried[kind] = true;
+    }
+  }
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ merging */
 
 static tarn_status open_inputs(tn_flush *f, tn_open_bucket *b, const tn_sort_row *rows, int64_t n,

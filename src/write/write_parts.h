@@ -197,6 +197,7 @@ struct tn_write {
   int32_t kind_column; /* rowkind.field; -1: none */
   bool ignores_retracts, ignores_update_before;
   bool writes_changelog;
+  bool has_tried[4]; /* by row kind: does the engine take it? (tn_flush_try_retractions()) */
 
   tn_write_shape *shape;
   const tn_field *shape_fields; /* what files are written of */
@@ -325,6 +326,10 @@ TN_CHECKED tarn_status tn_flush_gather(tn_flush *f, const tn_sort_row *rows, int
 /* A batch of the shape: numbers (NULL: rows have none), kinds (NULL: all +I), values (moved in). */
 TN_CHECKED tarn_status tn_flush_write(tn_write *w, tn_data_writer *writer, tn_batch *values,
                                       tn_buffer *sequences, tn_buffer *kinds, tarn_error *err);
+/* A retraction that is alone of its key passes the merger as it is: an engine that takes none would
+ * refuse it later, to every reader. So the first of each kind is merged by itself, for nothing.
+ * Errors: INVALID, in the engine's words. */
+TN_CHECKED tarn_status tn_flush_try_retractions(tn_flush *f, tarn_error *err);
 /* Merge the rows [rows, rows + n) of a bucket, and its spilled runs, into its files. */
 TN_CHECKED tarn_status tn_flush_merged(tn_flush *f, tn_open_bucket *bucket, const tn_sort_row *rows,
                                        int64_t n, tn_data_writer *writer, tarn_error *err);

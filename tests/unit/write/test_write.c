@@ -172,6 +172,48 @@ static void first_row__keeps_the_first_and_refuses_retractions(void **state) {
   wm_end(&m);
 }
 
+/* Alone of its key it would pass the merger as it is, and no reader could merge it. */
+static void engines__refuse_a_retraction_that_is_alone(void **state) {
+  static const struct {
+    const char *options, *row, *message; /* NULL: it is taken */
+  } cases[] = {
+      {"merge-engine=partial-update", "-D 1|a|1", "can not accept delete records"},
+      {"merge-engine=partial-update", "-U 1|a|1", "can not accept delete records"},
+      {"merge-engine=partial-update;ignore-delete=true", "-D 1|a|1", NULL},
+      {"merge-engine=partial-update;partial-update.remove-record-on-delete=true", "-D 1|a|1", NULL},
+      {"merge-engine=partial-update;fields.b.sequence-group=a", "-D 1|a|1", NULL},
+      {"merge-engine=aggregation;fields.b.aggregate-function=max", "-D 1|a|1",
+       "'max' does not support retraction"},
+      {"merge-engine=aggregation;fields.b.aggregate-function=max", "-U 1|a|1",
+       "'max' does not support retraction"},
+      {"merge-engine=aggregation;fields.b.aggregate-function=max;fields.b.ignore-retract=true",
+       "-U 1|a|1", NULL},
+      {"merge-engine=aggregation;fields.b.aggregate-function=max;"
+       "aggregation.remove-record-on-delete=true",
+       "-D 1|a|1", NULL},
+      {"merge-engine=aggregation;fields.b.aggregate-function=sum", "-U 1|a|1", NULL},
+      {"merge-engine=deduplicate", "-U 1|a|1", NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    write_maker m;
+    tn_committable c = {0};
+    tarn_error err = {0};
+    char options[256];
+    tarn_status st;
+    snprintf(options, sizeof(options), "bucket=1;%s", cases[i].options);
+    wm_begin(&m, "0 k INT NOT NULL|1 a STRING|2 b INT", "", "k", options);
+    wm_write(&m, "2|a|1");
+    wm_write(&m, cases[i].row);
+    st = tn_write_prepare(m.write, 7, &m.tm.arena, &c.messages, &c.n_messages, &err);
+    assert_int_equal(st, cases[i].message != NULL ? TARN_E_INVALID : TARN_OK);
+    if (cases[i].message != NULL) {
+      assert_contains(err.message, cases[i].message);
+    }
+    wm_end(&m);
+  }
+}
+
 static void changelog_input__has_every_row_sorted(void **state) {
   write_maker m;
   tn_committable c;
@@ -548,6 +590,7 @@ int main(void) {
       cmocka_unit_test(pk__another_bucket_count_is_refused_in_javas_words),
       cmocka_unit_test(pk__every_engine_merges_what_is_flushed),
       cmocka_unit_test(first_row__keeps_the_first_and_refuses_retractions),
+      cmocka_unit_test(engines__refuse_a_retraction_that_is_alone),
       cmocka_unit_test(changelog_input__has_every_row_sorted),
       cmocka_unit_test(append__keeps_the_order_of_rows),
       cmocka_unit_test(append__fixed_buckets_go_on_with_their_numbers),
