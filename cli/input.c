@@ -441,6 +441,38 @@ static tarn_status open_arrow(cli_input *in, const char *path, tarn_error *err) 
              : cli_no_memory(err);
 }
 
+/* The INT96 of Parquet files are the times of both kinds: of local ones the schema says nothing, so
+ * that either column takes them. Recursion is bounded: types are at most 64 deep. */
+static ArrowErrorCode untell_times(struct ArrowSchema *schema) {
+  static const char zone[] = "TIMESTAMP(9) WITH";
+  struct ArrowStringView type = {NULL, 0};
+  ArrowErrorCode code = NANOARROW_OK;
+  if (strcmp(schema->format, "d:38,9") == 0 &&
+      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) ==
+          NANOARROW_OK &&
+      type.size_bytes >= 9 && memcmp(type.data, zone, 9) == 0 &&
+      !(type.size_bytes >= (int64_t)sizeof(zone) - 1 &&
+        memcmp(type.data, zone, sizeof(zone) - 1) == 0)) {
+    code = ArrowSchemaSetMetadata(schema, NULL);
+  }
+  for (int64_t i = 0; i < schema->n_children && code == NANOARROW_OK; i++) {
+    code = untell_times(schema->children[i]);
+  }
+  return code;
+}
+
+/* The schema of a file's rows, as a copy, for it is changed. */
+static tarn_status take_file_schema(cli_input *in, tarn_error *err) {
+  struct ArrowSchema copy = {0};
+  ArrowErrorCode code = ArrowSchemaDeepCopy(&in->stream_schema, &copy);
+  if (code == NANOARROW_OK) {
+    in->stream_schema.release(&in->stream_schema);
+    in->stream_schema = copy;
+    code = untell_times(&in->stream_schema);
+  }
+  return code == NANOARROW_OK ? TARN_OK : cli_no_memory(err);
+}
+
 static tarn_status open_stream(cli_input *in, const char *path, tarn_error *err) {
   tarn_status st;
   int code;
@@ -462,7 +494,7 @@ static tarn_status open_stream(cli_input *in, const char *path, tarn_error *err)
     memset(&in->stream_schema, 0, sizeof(in->stream_schema));
     return stream_failure(in, code, err);
   }
-  return TARN_OK;
+  return in->format == CLI_INPUT_FILE ? take_file_schema(in, err) : TARN_OK;
 }
 
 /* ------------------------------------------------------------------ opening */

@@ -255,12 +255,18 @@ static tarn_status parse_set(edit_job *job, tarn_error *err) {
   }
 }
 
-/* Is it a timestamp, in whatever way? */
-static bool is_time(const struct ArrowSchema *schema) {
+typedef enum time_kind { NO_TIME, LOCAL_TIME, INSTANT } time_kind;
+
+/* What a column of decimals is, which may be seconds. */
+static time_kind kind_of(const struct ArrowSchema *schema) {
   struct ArrowStringView type = {NULL, 0};
-  return ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) ==
-             NANOARROW_OK &&
-         type.size_bytes >= 9 && memcmp(type.data, "TIMESTAMP", 9) == 0;
+  if (schema->format[0] != 'd' ||
+      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) !=
+          NANOARROW_OK ||
+      type.size_bytes < 9 || memcmp(type.data, "TIMESTAMP", 9) != 0) {
+    return NO_TIME;
+  }
+  return type.size_bytes > 13 && memcmp(type.data + 12, " WITH", 5) == 0 ? INSTANT : LOCAL_TIME;
 }
 
 /* Can values of one column stand in the other? */
@@ -269,8 +275,8 @@ static bool is_convertible(const struct ArrowSchema *source, const struct ArrowS
   const char *from = source->format, *to = target->format;
   const char *narrow = from[1] == '\0' ? strchr(integers, from[0]) : NULL;
   const char *wide = to[1] == '\0' ? strchr(integers, to[0]) : NULL;
-  if (is_time(source) != is_time(target)) {
-    return false; /* a decimal of seconds is no number */
+  if (kind_of(source) != kind_of(target)) {
+    return false;
   }
   return strcmp(from, to) == 0 || (narrow != NULL && wide != NULL && narrow <= wide);
 }

@@ -130,16 +130,31 @@ static bool prepare_digits(tn_import_node *node, const struct ArrowSchema *schem
   return node->scale_by <= 38;
 }
 
-/* Do the metadata say that a decimal is a time? *is_told: they say what it is. */
-static bool is_time(const struct ArrowSchema *schema, bool *is_told) {
+/* What the metadata of a decimal say that it is: the type's root for a time, TN_DECIMAL for
+ * anything else. false: they say nothing. */
+static bool told_root(const struct ArrowSchema *schema, tn_type_root *out) {
+  static const char zone[] = " WITH LOCAL TIME ZONE";
   tn_slice sql;
-  *is_told = tn_arrow_metadata(schema->metadata, "paimon.type", &sql);
-  return *is_told && sql.len >= 9 && memcmp(sql.data, "TIMESTAMP", 9) == 0;
+  if (!tn_arrow_metadata(schema->metadata, "paimon.type", &sql)) {
+    return false;
+  }
+  *out = TN_DECIMAL;
+  if (tn_slice_starts_with(sql, tn_slice_text("TIMESTAMP_LTZ"))) {
+    *out = TN_TIMESTAMP_LTZ;
+  } else if (tn_slice_starts_with(sql, tn_slice_text("TIMESTAMP"))) {
+    *out = TN_TIMESTAMP;
+    for (size_t at = 9; at + sizeof(zone) - 1 <= sql.len; at++) { /* behind the precision */
+      if (memcmp(sql.data + at, zone, sizeof(zone) - 1) == 0) {
+        *out = TN_TIMESTAMP_LTZ;
+      }
+    }
+  }
+  return true;
 }
 
 static bool prepare_decimal(tn_import_node *node, const struct ArrowSchema *schema) {
-  bool is_told;
-  if (is_time(schema, &is_told)) {
+  tn_type_root told;
+  if (told_root(schema, &told) && told != TN_DECIMAL) {
     return false;
   }
   node->max = tn_power_of_ten(node->type->precision) - 1;
@@ -148,13 +163,13 @@ static bool prepare_decimal(tn_import_node *node, const struct ArrowSchema *sche
 }
 
 /* Seconds since 1970 that are decimals of nine digits behind the point, as scans give them. What is
- * a DECIMAL by its metadata is a number, and none of seconds. The bounds are those of Java's
+ * something else by its metadata is none. The bounds are those of Java's
  * Timestamp: 64 bits of milliseconds, and the nanoseconds of one. */
 static bool prepare_seconds(tn_import_node *node, const struct ArrowSchema *schema) {
-  bool is_told;
+  tn_type_root told;
   int precision, scale;
   if (sscanf(schema->format, "d:%d,%d", &precision, &scale) != 2 || scale != 9 ||
-      node->type->precision <= 6 || (!is_time(schema, &is_told) && is_told)) {
+      node->type->precision <= 6 || (told_root(schema, &told) && told != node->type->root)) {
     return false;
   }
   node->min = (tn_i128)INT64_MIN * 1000000;

@@ -289,6 +289,10 @@ static void import__decimal_seconds_are_far_times(void **state) {
   m.column_schema.metadata = type_metadata("TIMESTAMP(9)", room);
   assert_imports(&t, &m, "TIMESTAMP(9)", far);
   assert_refuses(&t, &m, "DECIMAL(38, 9)", TARN_E_INVALID, "without loss");
+  assert_refuses(&t, &m, "TIMESTAMP_LTZ(9)", TARN_E_INVALID, "without loss");
+  m.column_schema.metadata = type_metadata("TIMESTAMP(9) WITH LOCAL TIME ZONE", room);
+  assert_imports(&t, &m, "TIMESTAMP_LTZ(9)", far);
+  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
   m.column_schema.metadata = type_metadata("DECIMAL(38, 9)", room);
   assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
   make_column(&m, "d:38,8", 3, 2, NULL, values, NULL);
