@@ -131,11 +131,8 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
   const char *path, *folder;
   size_t n_written;
   tarn_status st;
-  if (v->names.uuid[0] == '\0') {
-    TN_TRY(tn_env_uuid(t->env, v->names.uuid, err));
-  }
-  path = tn_arena_printf(arena, "index-%s-%d", v->names.uuid, (int)v->names.next++);
-  if (path == NULL || !tn_arena_slice(arena, v->partition, &named.partition)) {
+  TN_TRY(tn_data_file_names_next(t->env, &v->names, arena, "index-", "", &path, err));
+  if (!tn_arena_slice(arena, v->partition, &named.partition)) {
     return tn_oom(err);
   }
   named.file_name = tn_slice_text(path);

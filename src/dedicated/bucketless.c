@@ -309,16 +309,10 @@ static tarn_status write_index_files(portion *p, const concat_part *part, const 
   if (made->items == NULL) {
     return tn_oom(err);
   }
-  if (p->names.uuid[0] == '\0') {
-    TN_TRY(tn_env_uuid(t->env, p->names.uuid, err));
-  }
   for (size_t at = 0; at < kept->n; at += n) {
     tn_index_entry named = {.partition = part->bucket->partition, .bucket = part->bucket->bucket};
-    const char *name =
-        tn_arena_printf(&p->arena, "index-%s-%d", p->names.uuid, (int)p->names.next++);
-    if (name == NULL) {
-      return tn_oom(err);
-    }
+    const char *name;
+    TN_TRY(tn_data_file_names_next(t->env, &p->names, &p->arena, "index-", "", &name, err));
     named.file_name = tn_slice_text(name);
     TN_TRY(tn_index_file_path(t, &named, &p->arena, &path, err));
     TN_TRY(tn_dv_file_write(t->env, t->storage, path, kept->items + at, kept->n - at,

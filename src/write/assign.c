@@ -344,14 +344,10 @@ static tarn_status write_hashes(tn_write *w, const tn_key_index *x, int32_t buck
 /* A name that no other index file has. Rule: IndexPathFactory. */
 static tarn_status make_entry(tn_write *w, const tn_open_bucket *b, int64_t n_hashes,
                               tn_arena *arena, tn_index_entry **out, tarn_error *err) {
-  tn_data_file_names *names = &w->assigner.names;
   tn_index_entry *entry = tn_arena_calloc(arena, 1, sizeof(*entry));
   const char *name;
-  if (names->uuid[0] == '\0') {
-    TN_TRY(tn_env_uuid(w->env, names->uuid, err));
-  }
-  name = tn_arena_printf(arena, "index-%s-%d", names->uuid, (int)names->next++);
-  if (entry == NULL || name == NULL || !tn_arena_slice(arena, b->partition, &entry->partition)) {
+  TN_TRY(tn_data_file_names_next(w->env, &w->assigner.names, arena, "index-", "", &name, err));
+  if (entry == NULL || !tn_arena_slice(arena, b->partition, &entry->partition)) {
     return tn_oom(err);
   }
   entry->version = 1;
