@@ -20,6 +20,13 @@ static tarn_status fail(tarn_error *err, tarn_status status, const char *what, c
   return status;
 }
 
+static tarn_status no_file(tarn_error *err, const char *path) {
+  err->status = TARN_E_IO;
+  err->os_errno = EINVAL;
+  (void)snprintf(err->message, sizeof(err->message), "%s: not a regular file", path);
+  return TARN_E_IO;
+}
+
 /* Is there something that no file may take the place of: a device, a pipe, a folder? */
 static bool is_special(const char *path) {
   struct stat s;
@@ -31,7 +38,7 @@ tarn_status cli_follow_state_read(const char *path, cli_text *out, bool *found, 
   tarn_status st = TARN_OK;
   *found = false;
   if (is_special(path)) {
-    return fail(err, TARN_E_IO, "not a regular file", path, EINVAL);
+    return no_file(err, path);
   }
   fd = open(path, O_RDONLY | O_CLOEXEC);
   *found = fd >= 0;
@@ -103,8 +110,7 @@ tarn_status cli_follow_state_write(const char *path, const void *bytes, size_t n
   }
   if (is_special(path)) {
     free(temporary);
-    return has_sync ? fail(err, TARN_E_IO, "not a regular file", path, EINVAL)
-                    : write_special(path, bytes, n, err);
+    return has_sync ? no_file(err, path) : write_special(path, bytes, n, err);
   }
   (void)snprintf(temporary, n_path, "%s.tmp", path);
   fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
