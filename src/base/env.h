@@ -44,7 +44,8 @@ struct tarn_env {
   bool syncs_files; /* storages wait for the disk where they promise it */
   void (*random)(void *ctx, void *out, size_t n_bytes); /* NULL: the system's */
   void *random_ctx;
-  pid_t pid; /* of the process that made it; see tn_env_check */
+  pid_t pid;                   /* of the process that made it; see tn_env_check */
+  volatile uint8_t *fork_mark; /* 0 in a child after fork, else 1; NULL: the pid tells */
   _Atomic int64_t read_requests, read_bytes;
   _Atomic(tn_spare *) spares[TN_N_SPARE_SLOTS]; /* NULL until a room keeps some */
 };
