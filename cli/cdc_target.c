@@ -130,6 +130,9 @@ static tarn_status open_table(cdc_target *t, tarn_error *err) {
   if (st == TARN_OK) {
     st = open_writer(t, err);
   }
+  if (st == TARN_OK && t->run->state != NULL) {
+    st = tarn_sink_resume(t->sink, 0, t->writer, NULL, err);
+  }
   if (st == TARN_OK) {
     st = open_committer(t, err);
   }
@@ -838,9 +841,27 @@ tarn_status cdc_target_flush(cdc_target *t, tarn_error *err) {
 
 /* ------------------------------------------------------------------ commits */
 
+/* What there is to commit under an identifier. *out NULL: no row, and no compaction has ended. */
+static tarn_status prepare(cdc_target *t, int64_t id, tarn_messages **out, tarn_error *err) {
+  tarn_status st = tarn_writer_prepare(t->writer, id, out, err);
+  if (st == TARN_OK && t->since_commit == 0 && tarn_messages_count(*out) == 0) {
+    tarn_messages_free(*out);
+    *out = NULL;
+  }
+  t->owes = false;
+  return st;
+}
+
 tarn_status cdc_target_prepare(cdc_target *t, tarn_messages **out, tarn_error *err) {
-  *out = NULL;
-  return t->since_commit > 0 ? tarn_writer_prepare(t->writer, t->next_id++, out, err) : TARN_OK;
+  tarn_status st = prepare(t, t->next_id, out, err);
+  t->next_id += st == TARN_OK && *out != NULL;
+  return st;
+}
+
+/* What the writer knows of its buckets is old; a compaction that was dropped is made again. */
+static tarn_status refresh(cdc_target *t, tarn_error *err) {
+  t->owes = true;
+  return tarn_writer_refresh(t->writer, err);
 }
 
 tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error *err) {
@@ -862,21 +883,22 @@ tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error
   t->commits += result.last_snapshot_id > 0;
   t->snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : t->snapshot;
   t->since_commit = 0;
-  return result.compaction_dropped ? tarn_writer_refresh(t->writer, err) : TARN_OK;
+  return result.compaction_dropped ? refresh(t, err) : TARN_OK;
 }
 
 tarn_status cdc_target_seal(cdc_target *t, tarn_error *err) {
   int64_t id = tarn_sink_last_checkpoint(t->sink) + 1;
   char rows[24];
   const tarn_option property = {"tarn.source-rows", rows};
+  const cdc_state *state = t->run->state;
   tarn_messages *messages = NULL;
-  tarn_status st;
-  if (t->since_commit == 0 && t->run->fans_out) {
+  tarn_status st = prepare(t, id, &messages, err);
+  if (st == TARN_OK && messages == NULL &&
+      (t->run->fans_out || state->taken == state->taken_before)) {
     return TARN_OK;
   }
-  (void)snprintf(rows, sizeof(rows), "%lld", (long long)t->run->state->taken);
-  st = tarn_writer_prepare(t->writer, id, &messages, err);
-  if (st == TARN_OK) {
+  (void)snprintf(rows, sizeof(rows), "%lld", (long long)state->taken);
+  if (st == TARN_OK && messages != NULL) {
     st = tarn_sink_add(t->sink, 0, id, messages, err);
   }
   tarn_messages_free(messages);
@@ -900,7 +922,7 @@ tarn_status cdc_target_complete(cdc_target *t, bool *has_committed, tarn_error *
   if (st == TARN_OK) {
     t->is_sealed = false;
     t->since_commit = 0;
-    st = result.must_refresh ? tarn_writer_refresh(t->writer, err) : TARN_OK;
+    st = result.must_refresh ? refresh(t, err) : TARN_OK;
   }
   return st;
 }

@@ -43,6 +43,7 @@ struct cdc_target {
   tarn_committer *committer; /* with run->state of truncates alone */
   tarn_sink *sink;           /* with run->state */
   bool is_sealed;            /* what was written since the last commit is prepared */
+  bool owes;                 /* the last commit has dropped a compaction, which is made again */
   cli_columns *columns;
   cdc_values values;
   bool *is_key;     /* of each column; owned */

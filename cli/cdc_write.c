@@ -342,7 +342,7 @@ static void begin_round(cdc_job *job) {
 /* One round with a state: all is prepared, then kept, then committed (S1). */
 static tarn_status commit_kept(cdc_job *job, size_t n, tarn_error *err) {
   cdc_state_table *tables = calloc(n + 1, sizeof(*tables));
-  bool has_committed = false;
+  bool has_committed = false, has_news = job->state.taken > job->state.taken_before;
   size_t i = 0;
   tarn_status st = tables == NULL ? cli_no_memory(err) : TARN_OK;
   for (cdc_target *t = job->targets; t != NULL && st == TARN_OK; t = t->next) {
@@ -353,7 +353,10 @@ static tarn_status commit_kept(cdc_job *job, size_t n, tarn_error *err) {
     st = cdc_target_seal(t, err);
   }
   job->state.tombstone_is_all = job->reader.tombstone_is_all;
-  if (st == TARN_OK) {
+  for (cdc_target *t = job->targets; t != NULL; t = t->next) {
+    has_news |= t->is_sealed;
+  }
+  if (st == TARN_OK && has_news) {
     st = cdc_state_keep(&job->state, tables, i, err);
   }
   for (cdc_target *t = job->targets; t != NULL && st == TARN_OK; t = t->next) {
@@ -380,7 +383,7 @@ static tarn_status commit(cdc_job *job, tarn_error *err) {
     n++;
   }
   if (job->run.state != NULL) {
-    st = job->state.taken > job->state.taken_before ? commit_kept(job, n, err) : TARN_OK;
+    st = commit_kept(job, n, err);
     begin_round(job);
     return st == TARN_OK ? cdc_counters_write(&job->run, job->targets, err) : st;
   }
@@ -584,6 +587,14 @@ static tarn_status next_line(cdc_job *job, tarn_error *err) {
   return st;
 }
 
+static bool owes(const cdc_job *job) {
+  bool has_debt = false;
+  for (const cdc_target *t = job->targets; t != NULL; t = t->next) {
+    has_debt |= t->owes;
+  }
+  return has_debt;
+}
+
 static tarn_status write_feed(cdc_job *job, tarn_error *err) {
   tarn_status st = TARN_OK;
   job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
@@ -594,14 +605,18 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && job->wake_ms > 0 && (job->is_idle || (job->records & 63) == 0) &&
         cli_now_ms() >= job->wake_ms) {
-      st = job->since_commit > 0 || job->run.state != NULL ? commit(job, err) : TARN_OK;
+      st = commit(job, err); /* without rows that of compactions */
       job->wake_ms = cli_now_ms() + job->interval_ms;
     }
     if ((job->records & 1023) == 0) {
       cli_progress_update(&job->run.session->progress, job->rows);
     }
   }
-  return st == TARN_OK ? commit(job, err) : st;
+  st = st == TARN_OK ? commit(job, err) : st;
+  for (int i = 0; i < CLI_MAX_COMPACTIONS && st == TARN_OK && owes(job); i++) {
+    st = commit(job, err);
+  }
+  return st;
 }
 
 /* ------------------------------------------------------------------ the end */

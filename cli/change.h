@@ -51,6 +51,10 @@ tarn_status cli_signed(const cli_args *args, cli_option_id id, int64_t *out, tar
 tarn_status cli_committer(cli_session *session, tarn_table *table, const char *user,
                           tarn_committer **out, tarn_error *err);
 
+/* How often a compaction that a commit has dropped is made again before a verb ends: others were
+ * faster, and each time somebody has made progress. */
+#define CLI_MAX_COMPACTIONS 64
+
 /* The id of the latest snapshot; 0: none, negative: it is not known. */
 int64_t cli_latest_snapshot(tarn_table *table);
 /* After a commit that ended with a status and made no snapshot: delete the files of its messages,

@@ -84,6 +84,7 @@ static tarn_status open_sink(cli_session *s, tarn_table *table, cli_follow *f, t
   f->state_path = s->args->values[OPT_STATE];
   f->metrics_path = s->args->values[OPT_METRICS];
   f->can_replay = input_replays(s);
+  f->checkpoint_ms = cli_now_ms();
   o.commit_user = s->args->values[OPT_COMMIT_USER];
   o.goes_on = 1; /* the writer is made behind it */
   o.cancel = s->cancel;
@@ -104,21 +105,6 @@ tarn_status cli_follow_open(cli_session *s, tarn_table *table, cli_follow *f, ta
   memset(f, 0, sizeof(*f));
   st = path != NULL ? cli_follow_lock_take(path, &f->lock, err) : TARN_OK;
   return st == TARN_OK ? open_sink(s, table, f, err) : st;
-}
-
-tarn_status cli_follow_reopen(cli_follow *f, tarn_table *table, tarn_error *err) {
-  const cli_follow before = *f; /* its counters, and the lock, which moves */
-  tarn_status st;
-  memset(&f->lock, 0, sizeof(f->lock));
-  cli_follow_close(f);
-  st = open_sink(before.session, table, f, err);
-  f->lock = before.lock;
-  f->to_skip = before.to_skip;
-  f->has_begun = before.has_begun;
-  f->n_recovered = before.n_recovered;
-  f->n_dropped = before.n_dropped;
-  f->taken = before.taken;
-  return st;
 }
 
 void cli_follow_close(cli_follow *f) {
@@ -312,20 +298,41 @@ bool cli_follow_can_commit(const cli_follow *f) {
 
 /* ------------------------------------------------------------------ commits */
 
+/* Without rows and compactions a checkpoint still tells the table that time goes on, for tags that
+ * are made by it; not each time that nothing came. */
+#define EMPTY_CHECKPOINT_MS 10000
+
+static bool is_worth_it(cli_follow *f, const tarn_messages *messages) {
+  int64_t now = cli_now_ms();
+  bool has_news = f->taken > f->taken_before || tarn_messages_count(messages) > 0;
+  if (!has_news && now - f->checkpoint_ms < EMPTY_CHECKPOINT_MS) {
+    return false;
+  }
+  f->checkpoint_ms = now;
+  return true;
+}
+
+static tarn_status seal(cli_follow *f, int64_t id, const tarn_messages *messages, tarn_error *err) {
+  char rows[24];
+  const tarn_option property = {"tarn.source-rows", rows};
+  tarn_status st = tarn_sink_add(f->sink, 0, id, messages, err);
+  (void)snprintf(rows, sizeof(rows), "%lld", (long long)f->taken);
+  return st == TARN_OK ? tarn_sink_seal(f->sink, id, &property, f->state_path != NULL, NULL, err)
+                       : st;
+}
+
 tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_result *out,
                               tarn_error *err) {
   int64_t id = tarn_sink_last_checkpoint(f->sink) + 1;
-  char rows[24];
-  const tarn_option property = {"tarn.source-rows", rows};
   tarn_messages *messages = NULL;
   tarn_status st = tarn_writer_prepare(writer, id, &messages, err);
-  (void)snprintf(rows, sizeof(rows), "%lld", (long long)f->taken);
-  if (st == TARN_OK) {
-    st = tarn_sink_add(f->sink, 0, id, messages, err);
+  bool is_skipped = st == TARN_OK && !is_worth_it(f, messages);
+  if (st == TARN_OK && !is_skipped) {
+    st = seal(f, id, messages, err);
   }
   tarn_messages_free(messages);
-  if (st == TARN_OK) {
-    st = tarn_sink_seal(f->sink, id, &property, f->state_path != NULL, NULL, err);
+  if (is_skipped) {
+    return TARN_OK;
   }
   if (st == TARN_OK && f->state_path != NULL) {
     st = keep_state(f, err);
@@ -344,7 +351,7 @@ tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_resu
 
 tarn_status cli_follow_metrics(cli_follow *f, tarn_writer *writer, tarn_error *err) {
   tarn_sink_stats s = TARN_SINK_STATS_INIT;
-  tarn_writer_stats w = {sizeof(w), 0, 0, 0, 0};
+  tarn_writer_stats w = {.struct_size = sizeof(w)};
   cli_text out = {0};
   tarn_status st;
   if (f->metrics_path == NULL) {
@@ -383,7 +390,13 @@ tarn_status cli_follow_metrics(cli_follow *f, tarn_writer *writer, tarn_error *e
        s.compaction_output_bytes},
       {"paimon_commit_lastCommittedSnapshotId", "its snapshot, -1: none yet", "gauge",
        s.snapshot_id},
-      {"paimon_writerBuffer_numWriters", "writers", "gauge", 1},
+      {"paimon_writerBuffer_numWriters", "buckets that are open", "gauge", w.writers},
+      {"paimon_writerBuffer_bufferPreemptCount", "full buffers that were written out early",
+       "gauge", w.preempted},
+      {"paimon_writerBuffer_usedWriteBufferSizeByte", "bytes of buffered rows", "gauge",
+       w.used_bytes},
+      {"paimon_writerBuffer_totalWriteBufferSizeByte", "bytes that buffers may have", "gauge",
+       w.total_bytes},
       {"tarn_sink_rows_total", "rows taken in by this run", "counter", w.rows},
       {"tarn_sink_rowsDropped_total", "rows that came again", "counter", f->n_dropped},
       {"tarn_sink_streamRows", "rows of the stream, over all runs", "gauge", f->taken},

@@ -25,6 +25,7 @@ typedef struct cli_follow {
   const char *state_path, *metrics_path; /* NULL: none */
   int64_t taken;                         /* records of the stream that are taken in, or dropped */
   int64_t taken_before;                  /* those that the last commit had */
+  int64_t checkpoint_ms;                 /* when that was; cli_now_ms() */
   int64_t to_skip;                       /* of those that come, in front */
   bool has_begun;                        /* something was read */
   bool is_feed;                          /* the source tells checkpoints */
@@ -49,12 +50,10 @@ tarn_status cli_follow_take(cli_follow *follow, const cli_batch *batch, bool *is
 /* For records that come one by one: is the next one to be dropped? Who has taken one in that is not
  * counts it in follow->taken. */
 bool cli_follow_drops(cli_follow *follow);
-/* Go on with the table as it is after a change of its schema: what was taken in is committed. The
- * writers have to be made anew. */
-tarn_status cli_follow_reopen(cli_follow *follow, tarn_table *table, tarn_error *err);
 /* May what was written be committed (F3)? */
 bool cli_follow_can_commit(const cli_follow *follow);
-/* Commit what was written since the last time. out may tell no snapshots. */
+/* Commit what was written since the last time, and compactions that have ended. out may tell no
+ * snapshots; with must_refresh a compaction was dropped, and another call makes it again. */
 tarn_status cli_follow_commit(cli_follow *follow, tarn_writer *writer, tarn_sink_result *out,
                               tarn_error *err);
 /* Counters, when they are wanted. */

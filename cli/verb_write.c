@@ -245,8 +245,9 @@ static tarn_status commit_followed(write_job *job, tarn_error *err) {
   tarn_sink_result result = TARN_SINK_RESULT_INIT;
   tarn_status st = TARN_OK;
   job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  job->was_dropped = false;
   if (!cli_follow_can_commit(&job->follow)) {
-    return TARN_OK; /* the source tells where it stands before long */
+    return cli_follow_metrics(&job->follow, job->writer, err); /* the source tells it before long */
   }
   st = cli_follow_commit(&job->follow, job->writer, &result, err);
   job->n_commits += result.commits;
@@ -254,17 +255,15 @@ static tarn_status commit_followed(write_job *job, tarn_error *err) {
   job->first_snapshot = job->first_snapshot == 0 ? result.first_snapshot_id : job->first_snapshot;
   job->last_snapshot = result.last_snapshot_id > 0 ? result.last_snapshot_id : job->last_snapshot;
   job->since_commit = st == TARN_OK ? 0 : job->since_commit;
+  job->was_dropped = result.must_refresh != 0;
   return st == TARN_OK ? cli_follow_metrics(&job->follow, job->writer, err) : st;
 }
-
-/* Tries of compactions that others were faster with; each time somebody has made progress. */
-#define MAX_COMPACTIONS 64
 
 /* Compactions that the last commit has dropped are made again: rows of some tables are not seen
  * before. Nothing is left to do when others have compacted them. */
 static tarn_status compact_again(write_job *job, tarn_error *err) {
   tarn_status st = TARN_OK;
-  for (int i = 0; job->was_dropped && i < MAX_COMPACTIONS && st == TARN_OK; i++) {
+  for (int i = 0; job->was_dropped && i < CLI_MAX_COMPACTIONS && st == TARN_OK; i++) {
     tarn_commit_result result = {sizeof(result), 0, 0, 0, 0};
     tarn_messages *messages = NULL;
     st = tarn_writer_prepare(job->writer, job->last_id, &messages, err);
@@ -402,13 +401,16 @@ static tarn_status write_stream(write_job *job, tarn_error *err) {
     }
     if (st == TARN_OK && ((job->every > 0 && job->since_commit >= job->every) ||
                           (job->wake_ms > 0 && cli_now_ms() >= job->wake_ms))) {
-      st = job->since_commit > 0 ? commit_followed(job, err)
-                                 : cli_follow_metrics(&job->follow, job->writer, err);
+      st = commit_followed(job, err); /* without rows that of compactions */
       job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
     }
     cli_progress_update(&job->session->progress, job->committed_rows + job->since_commit);
   } while (st == TARN_OK && !batch.is_end && !cli_ending_came());
-  return st == TARN_OK && job->since_commit > 0 ? commit_followed(job, err) : st;
+  st = st == TARN_OK && job->since_commit > 0 ? commit_followed(job, err) : st;
+  for (int i = 0; i < CLI_MAX_COMPACTIONS && st == TARN_OK && job->was_dropped; i++) {
+    st = commit_followed(job, err);
+  }
+  return st;
 }
 
 static tarn_status write_rows(write_job *job, tarn_error *err) {
@@ -517,6 +519,9 @@ int cli_run_write(cli_session *s) {
   }
   if (st == TARN_OK) {
     st = open_writer(&job, &err);
+  }
+  if (st == TARN_OK && job.follows) {
+    st = tarn_sink_resume(job.follow.sink, 0, job.writer, NULL, &err);
   }
   if (st == TARN_OK && !job.follows) {
     st = cli_committer(s, job.table, tarn_writer_commit_user(job.writer), &job.committer, &err);

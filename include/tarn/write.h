@@ -80,7 +80,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_write(tarn_writer *writer,
                                                        tarn_error *err);
 /* Finish all files: flushed, complete, synced. The rows written since the call before are in the
  * messages. identifier: of the commit they are meant for; must grow from call to call (batch jobs:
- * TARN_BATCH_COMMIT, once). out: tarn_messages_free(). */
+ * TARN_BATCH_COMMIT, once); one that gave no messages may come again. out: tarn_messages_free(). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_prepare(tarn_writer *writer, int64_t identifier,
                                                          tarn_messages **out, tarn_error *err);
 /* Flush, and compact what rows came for since the last tarn_writer_prepare(): all files of a bucket

@@ -280,8 +280,10 @@ tarn_status tarn_writer_prepare(tarn_writer *writer, int64_t identifier, tarn_me
     tarn_messages_free(messages);
     return st;
   }
-  writer->has_prepared = true;
-  writer->last_identifier = identifier;
+  if (messages->n_items > 0 || identifier == TARN_BATCH_COMMIT) {
+    writer->has_prepared = true;
+    writer->last_identifier = identifier;
+  }
   *out = messages;
   return TARN_OK;
 }
