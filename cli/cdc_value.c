@@ -322,6 +322,11 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
                                                     : cli_expected_type(v->columns, c);
   }
   if (c->kind == CLI_COLUMN_TIMESTAMP && hint != NULL && hint->encoding == CDC_DAYS) {
+    if (c->is_wide) {
+      return value >= INT32_MIN && value <= INT32_MAX
+                 ? cli_add_time(v->columns, c, value * 86400, 0)
+                 : cli_expected_type(v->columns, c);
+    }
     return !__builtin_mul_overflow(value, 86400 * of_scale[c->scale], &result)
                ? cli_add_int(v->columns, c, result)
                : cli_expected_type(v->columns, c);
@@ -333,6 +338,10 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
                                            : cli_expected(v->columns, "a time within one day");
   }
   to = of_scale[c->scale];
+  if (c->is_wide) { /* 64 bits of another unit may be more than 64 bits of nanoseconds */
+    int64_t seconds = value / from - (value % from < 0);
+    return cli_add_time(v->columns, c, seconds, (value - seconds * from) * (to / from));
+  }
   if (to >= from) {
     return !__builtin_mul_overflow(value, to / from, &result) ? cli_add_int(v->columns, c, result)
                                                               : cli_expected_type(v->columns, c);

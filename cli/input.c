@@ -105,30 +105,15 @@ static tarn_status note_row(cli_input *in, size_t n, tarn_error *err) {
 /* ------------------------------------------------------------------ JSON lines */
 
 /* The first line: its length with the line break. *has_one is false at the end, and when the time
- * came first. */
+ * came first. Of a stream that is followed a line without break was cut short: it comes again. */
 static tarn_status find_line(cli_input *in, int64_t wake_ms, size_t *n, bool *has_one,
                              tarn_error *err) {
-  cli_source *s = &in->source;
-  size_t looked_at = 0;
-  bool is_idle = false;
-  *has_one = false;
-  for (;;) {
-    size_t left = cli_source_left(s);
-    const char *end =
-        left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
-    tarn_status st;
-    if (end != NULL || s->is_end) {
-      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : in->follows ? 0 : left;
-      *has_one = *n > 0;
-      in->is_finished = !*has_one;
-      return TARN_OK;
-    }
-    looked_at = left;
-    st = cli_source_fill(s, wake_ms, &is_idle, err);
-    if (st != TARN_OK || is_idle) {
-      return st;
-    }
-  }
+  bool has_break;
+  tarn_status st = cli_source_find_line(&in->source, wake_ms, n, &has_break, err);
+  *n = in->follows && !has_break ? 0 : *n;
+  *has_one = st == TARN_OK && *n > 0;
+  in->is_finished = st == TARN_OK && *n == 0 && in->source.is_end;
+  return st;
 }
 
 /* What the first n bytes of the text turned out to be. */

@@ -157,6 +157,30 @@ tarn_status cli_source_fill(cli_source *s, int64_t wake_ms, bool *is_idle, tarn_
   return st;
 }
 
+tarn_status cli_source_find_line(cli_source *s, int64_t wake_ms, size_t *n, bool *has_break,
+                                 tarn_error *err) {
+  size_t looked_at = 0;
+  bool is_idle = false;
+  *n = 0;
+  *has_break = false;
+  for (;;) {
+    size_t left = cli_source_left(s);
+    const char *end =
+        left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
+    tarn_status st;
+    if (end != NULL || s->is_end) {
+      *has_break = end != NULL;
+      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
+      return TARN_OK;
+    }
+    looked_at = left;
+    st = cli_source_fill(s, wake_ms, &is_idle, err);
+    if (st != TARN_OK || is_idle) {
+      return st;
+    }
+  }
+}
+
 void cli_source_consume(cli_source *s, size_t n) {
   const char *at = cli_source_text(s), *end = at + n;
   while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {

@@ -51,6 +51,13 @@ static inline size_t cli_source_left(const cli_source *source) {
  * is_idle  the time came before anything else did
  * Errors: TARN_E_IO, TARN_E_LIMIT (a record that is too long), TARN_E_NOMEM, TARN_E_CANCELLED. */
 tarn_status cli_source_fill(cli_source *source, int64_t wake_ms, bool *is_idle, tarn_error *err);
+/* The first line, read if need be.
+ *
+ * n          its length, with the line break; 0: the time came first, or nothing is left
+ * has_break  it ends with a line break; else the source has ended behind it
+ * Errors: those of cli_source_fill(). */
+tarn_status cli_source_find_line(cli_source *source, int64_t wake_ms, size_t *n, bool *has_break,
+                                 tarn_error *err);
 /* n bytes are done with. */
 void cli_source_consume(cli_source *source, size_t n);
 

@@ -147,28 +147,6 @@ static tarn_status add_key(cli_columns *c, const char *text, tarn_error *err) {
 
 /* ------------------------------------------------------------------ keys of standard input */
 
-/* The first line, with its break; n 0: there is none yet, or none at all. */
-static tarn_status find_line(cli_source *s, int64_t wake_ms, size_t *n, tarn_error *err) {
-  size_t looked_at = 0;
-  bool is_idle = false;
-  *n = 0;
-  for (;;) {
-    size_t left = cli_source_left(s);
-    const char *end =
-        left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
-    tarn_status st;
-    if (end != NULL || s->is_end) {
-      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
-      return TARN_OK;
-    }
-    looked_at = left;
-    st = cli_source_fill(s, wake_ms, &is_idle, err);
-    if (st != TARN_OK || is_idle) {
-      return st;
-    }
-  }
-}
-
 static tarn_status take_line(lookup_job *job, size_t n, tarn_error *err) {
   const char *text = cli_source_text(&job->source);
   size_t length = n - (text[n - 1] == '\n');
@@ -196,7 +174,8 @@ static tarn_status read_keys(lookup_job *job, tarn_error *err) {
   tarn_status st = cli_columns_begin(job->keys, err);
   while (st == TARN_OK && cli_columns_rows(job->keys) < BATCH_KEYS) {
     size_t n;
-    st = find_line(&job->source, wake_ms, &n, err);
+    bool has_break;
+    st = cli_source_find_line(&job->source, wake_ms, &n, &has_break, err);
     if (st != TARN_OK || n == 0) {
       break;
     }
