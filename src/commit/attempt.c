@@ -19,6 +19,7 @@
 #define STATISTICS_LIMIT ((size_t)256 << 20)
 #define LATEST_TRIES 10 /* a snapshot may expire between its id and its reading */
 #define HINT_TRIES 3
+#define HINT_LIMIT ((size_t)1 << 10)
 
 /* A written list. */
 typedef struct list_name {
@@ -38,6 +39,8 @@ typedef struct run {
   bool has_merged;
   bool stopped_merging; /* others merge, too: this commit does not try again */
   bool is_twins;        /* the snapshot that was found is another process's of the same commit */
+  int64_t replaced_id;  /* the first snapshot of ours that was replaced, 0: none */
+  list_name replaced;   /* its delta */
 } run;
 
 /* One attempt. */
@@ -123,6 +126,117 @@ static tarn_status find_ours(attempt *a, int64_t *id, tarn_error *err) {
     if (is_ours(a->run, &s)) {
       *id = i;
       a->run->is_twins = !has_our_lists(a->run, &s);
+      return TARN_OK;
+    }
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ built on ours or not */
+
+static tarn_status has_manifests(attempt *a, const list_name *list, const tn_metas *metas,
+                                 bool *out, tarn_error *err) {
+  tn_metas ours = {NULL, 0, 0};
+  TN_TRY(tn_metas_read_list(a->job->table, list->name, list->size_bytes, &a->arena, &ours, err));
+  for (size_t i = 0; i < metas->count && ours.count > 0 && !*out; i++) {
+    *out = tn_slice_equal(metas->items[i].file_name, ours.items[0].file_name);
+  }
+  return TARN_OK;
+}
+
+/* A file that comes or goes with this commit; *is_new: it comes. False: there is none. */
+static bool first_file(const attempt *a, tn_manifest_entry *out, bool *is_new) {
+  const tn_attempt_request *request = a->request;
+  const tn_commit_changes *c =
+      request->overwrite != NULL ? &request->overwrite->own : request->changes;
+  const tn_manifest_entry *found = NULL;
+  for (size_t i = 0; c != NULL && i < c->files.count; i++) {
+    if (c->files.items[i].kind == TN_FILE_ADD) {
+      found = &c->files.items[i];
+      break;
+    }
+    found = found == NULL ? &c->files.items[i] : found;
+  }
+  if (found != NULL) {
+    *out = *found;
+    *is_new = found->kind == TN_FILE_ADD;
+  }
+  return found != NULL;
+}
+
+/* Names of files are their own. */
+static tarn_status has_file(attempt *a, const tn_snapshot *s, const tn_manifest_entry *file,
+                            bool *out, tarn_error *err) {
+  tn_base_request request = {.snapshot = s, .is_before = true};
+  tn_base base = {.count = 0};
+  tn_map partitions;
+  tn_map_entry *slot;
+  tarn_status st = TARN_OK;
+  *out = false;
+  tn_map_init(&partitions, &a->job->table->env->mem);
+  request.only = &partitions;
+  TN_TRY_TO(done, tn_map_put(&partitions, file->partition, &slot, NULL, err));
+  TN_TRY_TO(done, tn_base_read(a->job, &request, &a->arena, &base, err));
+  for (int64_t i = 0; i < base.count && !*out; i++) {
+    const tn_scan_entry *e = base.items[i];
+    *out = e->bucket == file->bucket && e->level == file->file.level &&
+           tn_slice_equal(tn_slice_of(e->file_name, e->file_name_len), file->file.file_name);
+  }
+done:
+  tn_base_reset(&base);
+  tn_map_reset(&partitions);
+  return st;
+}
+
+/* Was a snapshot built on one of ours, with this delta? */
+typedef enum kinship { BUILT_ON_OURS, BUILT_ON_ANOTHER, NOT_TOLD } kinship;
+
+static tarn_status tell_kinship(attempt *a, int64_t id, const list_name *delta, kinship *out,
+                                tarn_error *err) {
+  tn_table *table = a->job->table;
+  tn_snapshot s = a->latest;
+  tn_metas metas = {NULL, 0, 0};
+  tn_manifest_entry file;
+  bool is_new, is_there = false;
+  *out = NOT_TOLD;
+  if (!a->has_latest || id != a->latest.id) {
+    TN_TRY(
+        tn_snapshot_read(table->env, table->storage, table->branch_path, id, &a->arena, &s, err));
+  }
+  TN_TRY(tn_metas_read_list(table, s.base_manifest_list, s.base_manifest_list_size, &a->arena,
+                            &metas, err));
+  TN_TRY(has_manifests(a, delta, &metas, &is_there, err));
+  if (is_there) {
+    *out = BUILT_ON_OURS;
+  } else if (first_file(a, &file, &is_new)) { /* manifests may have been merged */
+    TN_TRY(has_file(a, &s, &file, &is_there, err));
+    *out = is_there != is_new ? BUILT_ON_ANOTHER : is_new ? BUILT_ON_OURS : NOT_TOLD;
+  }
+  return TARN_OK;
+}
+
+/* Somebody may have read our snapshot and gone on from it before it was replaced: then all of this
+ * commit is in his. *is_unsure: what would tell has expired. */
+static tarn_status find_built_on_ours(attempt *a, int64_t *id, bool *is_unsure, tarn_error *err) {
+  int64_t from = a->run->replaced_id;
+  *is_unsure = false;
+  if (from == 0 || !a->has_latest || a->request->compacts_manifests) {
+    return TARN_OK;
+  }
+  for (int64_t i = from + 1; i <= a->latest.id; i++) {
+    kinship kin;
+    tarn_status st = tell_kinship(a, i, &a->run->replaced, &kin, err);
+    *is_unsure = st == TARN_E_NOT_FOUND;
+    if (*is_unsure) {
+      return tn_error_context(err, TARN_E_IO,
+                              "snapshot %lld of %s was replaced by another program's, and what "
+                              "came behind it has expired: it cannot be told whether it has the "
+                              "changes",
+                              (long long)from, a->job->table->full_name);
+    }
+    TN_TRY(st);
+    if (kin == BUILT_ON_OURS) {
+      *id = i;
       return TARN_OK;
     }
   }
@@ -480,10 +594,14 @@ static tarn_status prepare(attempt *a, bool *has_work, tarn_error *err) {
 
 /* ------------------------------------------------------------------ publication */
 
-static const char *snapshot_path(attempt *a) {
-  const char *name = tn_arena_printf(&a->arena, "snapshot-%lld", (long long)a->next.id);
+static const char *path_of(attempt *a, int64_t id) {
+  const char *name = tn_arena_printf(&a->arena, "snapshot-%lld", (long long)id);
   return name != NULL ? tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", name, NULL)
                       : NULL;
+}
+
+static const char *snapshot_path(attempt *a) {
+  return path_of(a, a->next.id);
 }
 
 /* Whose snapshot is it that is there now? */
@@ -536,14 +654,31 @@ static tarn_status settle(attempt *a, const char *path, tarn_status st, outcome 
   return st;
 }
 
+/* Names of snapshots become free again when they expire: a free one is the next only if nothing
+ * has come behind it. Java does not look, and goes back to where the table was then. */
+static tarn_status is_behind_latest(attempt *a, bool *out, tarn_error *err) {
+  tn_table *table = a->job->table;
+  int64_t id;
+  TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
+  *out = id == a->next.id - 1;
+  return TARN_OK;
+}
+
 static tarn_status publish(attempt *a, outcome *out, tarn_error *err) {
   const char *path = snapshot_path(a);
   tarn_status st;
+  bool is_next;
   *out = LOST;
   if (path == NULL) {
     return tn_oom(err);
   }
   TN_TRY(tn_cancel_check(a->job->options->cancel, err));
+  TN_TRY(is_behind_latest(a, &is_next, err));
+  if (!is_next) {
+    return TARN_OK;
+  }
+  a->run->has_tried = true;
+  a->run->tried_behind = a->next.id - 1;
   st = tn_storage_publish(a->job->table->storage, path, tn_buf_slice(&a->json), err);
   if (st == TARN_OK) {
     *out = PUBLISHED;
@@ -552,9 +687,45 @@ static tarn_status publish(attempt *a, outcome *out, tarn_error *err) {
   return settle(a, path, st, out, err);
 }
 
-/* A hint that is not written costs a listing. */
+static tarn_status exists(attempt *a, int64_t id, bool *out, tarn_error *err) {
+  const char *path = path_of(a, id);
+  tn_file_info info;
+  tarn_status st;
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  st = tn_storage_info(a->job->table->storage, path, &info, err);
+  *out = st == TARN_OK;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  return st;
+}
+
+/* What LATEST says, as it stands; 0: nothing. */
+static int64_t read_hint(attempt *a) {
+  tn_table *table = a->job->table;
+  const char *path = tn_path_join(&a->arena, table->branch_path, "snapshot", "LATEST", NULL);
+  int64_t id = 0;
+  tn_buf text;
+  tn_buf_init(&text, &table->env->mem, HINT_LIMIT);
+  if (path != NULL && tn_storage_read_all(table->storage, path, &text, NULL) == TARN_OK &&
+      tn_buf_append(&text, "", 1, NULL) == TARN_OK) {
+    id = strtoll((const char *)text.data, NULL, 10);
+  }
+  tn_buf_reset(&text);
+  return id > 0 ? id : 0;
+}
+
+/* A hint that is not written costs a listing; it does not go back behind snapshots of others. */
 static void write_hint(attempt *a) {
   tn_table *table = a->job->table;
+  int64_t hint = read_hint(a);
+  bool is_ahead = false;
+  if (hint > a->next.id && exists(a, hint, &is_ahead, NULL) == TARN_OK && is_ahead) {
+    return;
+  }
   for (int i = 0; i < HINT_TRIES; i++) {
     if (tn_hint_write(table->storage, table->branch_path, "snapshot", "LATEST", a->next.id, NULL) ==
         TARN_OK) {
@@ -563,6 +734,60 @@ static void write_hint(attempt *a) {
   }
   tn_log(table->env, TARN_LOG_WARN, "event=latest_hint_not_written snapshot=%lld",
          (long long)a->next.id);
+}
+
+/* Ours is there, and others are behind it: have they gone on from it, or from one of its name that
+ * expired just before ours came? Expiry takes the older ones first. */
+static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
+  bool has_next;
+  kinship kin;
+  tarn_status st;
+  *out = false;
+  TN_TRY(exists(a, a->next.id + 1, &has_next, err));
+  if (!has_next && read_hint(a) <= a->next.id) {
+    return TARN_OK;
+  }
+  TN_TRY(exists(a, a->next.id + 1, &has_next, err));
+  if (has_next) {
+    st = tell_kinship(a, a->next.id + 1, &a->run->delta, &kin, err);
+    if (st != TARN_E_NOT_FOUND) {
+      *out = st == TARN_OK && kin == BUILT_ON_ANOTHER;
+      return st;
+    }
+    tn_error_reset(err); /* it has expired meanwhile */
+    TN_TRY(exists(a, a->next.id + 1, &has_next, err));
+  }
+  *out = !has_next;
+  return TARN_OK;
+}
+
+/* A snapshot that nobody will build on is taken away again: nobody takes it for the latest. */
+static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) {
+  const char *path = snapshot_path(a);
+  bool is_dead;
+  tarn_status st;
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  st = is_dead_branch(a, &is_dead, err);
+  if (st == TARN_OK && is_dead) { /* unless it has expired as well, or was replaced */
+    outcome now = UNKNOWN;
+    is_dead = look_back(a, path, &now, NULL) == TARN_OK && now == PUBLISHED;
+  }
+  if (st == TARN_OK && is_dead) {
+    tn_log(a->job->table->env, TARN_LOG_INFO, "event=snapshot_behind_expired_ones snapshot=%lld",
+           (long long)a->next.id);
+    st = tn_storage_remove(a->job->table->storage, path, err);
+    *out = LOST;
+  }
+  if (st != TARN_OK) {
+    *out = UNKNOWN;
+    st = tn_error_context(err, st == TARN_E_NOMEM ? st : TARN_E_IO,
+                          "snapshot %lld of %s was made when others had come and expired: it "
+                          "cannot be told whether it is part of the table",
+                          (long long)a->next.id, a->job->table->full_name);
+  }
+  return st;
 }
 
 /* Java looks whether a snapshot's name is free and renames its own to it then, on a local disk
@@ -577,6 +802,14 @@ static bool was_replaced(attempt *a) {
   tn_log(a->job->table->env, TARN_LOG_WARN, "event=snapshot_replaced snapshot=%lld",
          (long long)a->next.id);
   return true;
+}
+
+/* Who has read our snapshot may be about to build on it: none of its files may go any more. */
+static void note_replaced(attempt *a) {
+  run *r = a->run;
+  r->replaced_id = r->replaced_id == 0 ? a->next.id : r->replaced_id;
+  r->replaced = r->delta;
+  tn_job_keep(a->job);
 }
 
 /* ------------------------------------------------------------------ one attempt */
@@ -603,13 +836,18 @@ static tarn_status tell_preparing(const attempt *a, tarn_status st, tarn_error *
 
 static tarn_status try_once(attempt *a, outcome *out, int64_t *id, tarn_error *err) {
   tarn_status st;
-  bool has_work;
+  bool has_work, is_unsure;
   *out = LOST;
   TN_TRY(read_latest(a, err));
   TN_TRY(find_ours(a, id, err));
   if (*id != 0) {
     *out = PUBLISHED;
     return TARN_OK;
+  }
+  st = find_built_on_ours(a, id, &is_unsure, err);
+  if (st != TARN_OK || *id != 0) {
+    *out = is_unsure ? UNKNOWN : *id != 0 ? PUBLISHED : LOST;
+    return st;
   }
   if (a->request->compacts_manifests && !a->has_latest) {
     *out = NOTHING_TO_DO;
@@ -631,13 +869,18 @@ static tarn_status try_once(attempt *a, outcome *out, int64_t *id, tarn_error *e
     *out = NOTHING_TO_DO;
     return TARN_OK;
   }
-  a->run->has_tried = true;
-  a->run->tried_behind = a->next.id - 1;
   TN_TRY(publish(a, out, err));
   if (*out == PUBLISHED) {
+    TN_TRY(leave_dead_branch(a, out, err));
+  }
+  if (*out == PUBLISHED) {
     write_hint(a);
-    *out = was_replaced(a) ? LOST : PUBLISHED;
-    *id = *out == PUBLISHED ? a->next.id : 0;
+    *id = a->next.id;
+    if (was_replaced(a)) {
+      note_replaced(a);
+      *out = LOST;
+      *id = 0;
+    }
   }
   return TARN_OK;
 }
@@ -705,14 +948,17 @@ static tarn_status try_all(run *r, tn_commit_result *result, outcome *out, tarn_
     }
     result->is_unsure = *out == UNKNOWN;
     if (st != TARN_OK || *out != LOST) {
+      result->is_unsure |= st != TARN_OK && r->replaced_id != 0;
       return st;
     }
     tn_job_discard(r->job, TN_WRITTEN_ATTEMPT);
     is_late = tn_env_now_ms(r->job->table->env) - started > s->timeout_ms;
+    result->is_unsure = r->replaced_id != 0;
     if (is_late || retry >= s->max_retries) {
       return give_up(r, retry, is_late, err);
     }
     TN_TRY(tn_job_wait(r->job, retry, err));
+    result->is_unsure = false;
   }
 }
 

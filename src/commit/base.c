@@ -78,6 +78,9 @@ static tarn_status manifest_refs(tn_commit_job *job, const tn_base_request *requ
   if (request->is_delta) {
     TN_TRY(tn_metas_read_list(job->table, s->delta_manifest_list, s->delta_manifest_list_size,
                               arena, &metas, err));
+  } else if (request->is_before) {
+    TN_TRY(tn_metas_read_list(job->table, s->base_manifest_list, s->base_manifest_list_size, arena,
+                              &metas, err));
   } else {
     TN_TRY(tn_metas_read(job->table, s, arena, &metas, err));
   }

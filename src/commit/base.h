@@ -10,6 +10,7 @@
 typedef struct tn_base_request {
   const tn_snapshot *snapshot;
   bool is_delta;         /* what the snapshot added or took away, not its state */
+  bool is_before;        /* the state that the snapshot was made of */
   const tn_map *only;    /* partitions by their bytes; NULL: all */
   const tn_pred *filter; /* on partition columns; NULL: none */
   bool keeps_stats;      /* of the files */

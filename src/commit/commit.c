@@ -95,6 +95,20 @@ static tn_attempt_request request_of(const tn_committable *c, tn_commit_kind kin
                               .n_properties = c->n_properties};
 }
 
+/* What a commit says that is not there for certain; but its files must stay: a status after which
+ * nobody removes them. */
+static tarn_status tell_unsure(const tn_commit_job *job, const tn_commit_result *result,
+                               tarn_status st, tarn_error *err) {
+  if (st == TARN_OK || !result->is_unsure || st == TARN_E_IO || st == TARN_E_CANCELLED ||
+      st == TARN_E_NOMEM) {
+    return st;
+  }
+  return tn_error_context(err, TARN_E_IO,
+                          "%s: its snapshot was replaced by another program's, so that it cannot "
+                          "be told whether others have the changes already",
+                          job->table->full_name);
+}
+
 /* Remove what compactions made; what they would have replaced is still there. */
 static tarn_status drop_compaction(tn_commit_job *job, const tn_committable *c, tarn_error *err) {
   tn_committable part = *c;
@@ -124,12 +138,13 @@ static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c
   tn_error_reset(&why);
   st = tn_attempt_run(job, &request, result, &why);
   if (st == TARN_E_CONFLICT && job->options->drops_compaction) {
-    tn_log(job->table->env, TARN_LOG_WARN,
+    tn_log(job->table->env, TARN_LOG_INFO,
            "event=compaction_dropped table=%s identifier=%lld reason=\"%.200s\"",
            job->table->full_name, (long long)c->identifier, why.message);
     result->has_dropped = true;
-    return drop_compaction(job, c, err);
+    return result->is_unsure ? TARN_OK : drop_compaction(job, c, err);
   }
+  st = tell_unsure(job, result, st, &why);
   if (st != TARN_OK && rows_id != 0) {
     tarn_status dropped = result->is_unsure ? TARN_OK : drop_compaction(job, c, NULL);
     (void)dropped; /* what cannot be removed stays, an orphan */
@@ -145,6 +160,7 @@ static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c
 static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit_result *result,
                           tarn_error *err) {
   tn_commit_changes append, compact;
+  tarn_status st;
   bool is_overwrite;
   TN_TRY(tn_changes_collect(job->table, c, &job->arena, &append, &compact, err));
   TN_TRY(sync_names(job, c, err));
@@ -155,7 +171,8 @@ static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit
     request.changes = &append;
     request.checks_conflicts =
         is_overwrite || job->options->checks_appends || job->options->checks_row_ids;
-    TN_TRY(tn_attempt_run(job, &request, result, err));
+    st = tn_attempt_run(job, &request, result, err);
+    TN_TRY(tell_unsure(job, result, st, err));
   }
   return is_empty(&compact) ? TARN_OK : commit_compaction(job, c, &compact, result, err);
 }
@@ -224,7 +241,8 @@ static tarn_status overwrite(tn_commit_job *job, const tn_committable *c, const 
   request.overwrite = &o;
   request.checks_conflicts = true;
   if (o.only == NULL || only.count > 0) {
-    TN_TRY_TO(done, tn_attempt_run(job, &request, result, err));
+    st = tn_attempt_run(job, &request, result, err);
+    TN_TRY_TO(done, tell_unsure(job, result, st, err));
   }
   if (has_compaction) {
     TN_TRY_TO(done, commit_compaction(job, c, &compact, result, err));
