@@ -91,7 +91,10 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_prepare(tarn_writer *writer, in
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_compact(tarn_writer *writer, int32_t is_full,
                                                          tarn_error *err);
 /* Load the state of all buckets again from the latest snapshot, after a CONFLICT or a recovery, and
- * after a commit that dropped a compaction (tarn_commit_result).
+ * after a commit that dropped a compaction (tarn_commit_result): the next tarn_writer_prepare()
+ * compacts once more what was dropped, with new rows or without, where readers would miss it
+ * (rows of level 0 that are not seen, changelog); commit its messages, too. Writers that overwrite
+ * do not make it again: the next writer or compaction does.
  * What is prepared and not committed must have been aborted; what was written since is dropped. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err);
 
@@ -103,6 +106,15 @@ typedef struct tarn_writer_stats {
    * that full memory was written out before its time), usedWriteBufferSizeByte,
    * totalWriteBufferSizeByte. */
   int64_t writers, preempted, used_bytes, total_bytes;
+  /* Paimon's metrics compaction, of this writer: compactionTotalCount, compactionCompletedCount,
+   * compactionQueuedCount (begun or waiting), compactionThreadBusy (percent: 100 for each thread
+   * that compacts now), avgCompactionTime in milliseconds; bytes that compactions read and wrote;
+   * files of level 0 in the buckets that are compacted. */
+  int64_t compactions, compactions_completed, compactions_queued;
+  int64_t compaction_threads_busy, compaction_avg_ms;
+  int64_t compaction_avg_input_bytes, compaction_max_input_bytes;
+  int64_t compaction_avg_output_bytes, compaction_max_output_bytes;
+  int64_t level_0_avg_files, level_0_max_files;
 } tarn_writer_stats;
 TARN_EXPORT void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out);
 

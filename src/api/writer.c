@@ -301,6 +301,22 @@ tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err) {
   return tn_write_refresh(writer->write, err);
 }
 
+static void add_compactions(const tn_write_stats *stats, tarn_writer_stats *out) {
+  const tn_compact_counts *c = &stats->compactions;
+  int64_t n = c->n_completed > 0 ? c->n_completed : 1;
+  out->compactions = c->n_started;
+  out->compactions_completed = c->n_completed;
+  out->compactions_queued = c->n_waiting + c->n_running;
+  out->compaction_threads_busy = 100 * c->n_running;
+  out->compaction_avg_ms = c->ms / n;
+  out->compaction_avg_input_bytes = c->bytes_in / n;
+  out->compaction_max_input_bytes = c->max_bytes_in;
+  out->compaction_avg_output_bytes = c->bytes_out / n;
+  out->compaction_max_output_bytes = c->max_bytes_out;
+  out->level_0_avg_files = stats->n_level_0 / (stats->n_trees > 0 ? stats->n_trees : 1);
+  out->level_0_max_files = stats->max_level_0;
+}
+
 void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out) {
   tn_write_stats stats;
   tarn_writer_stats all = {.struct_size = out->struct_size};
@@ -313,5 +329,6 @@ void tarn_writer_get_stats(const tarn_writer *writer, tarn_writer_stats *out) {
   all.preempted = stats.n_preempted;
   all.used_bytes = stats.held_bytes;
   all.total_bytes = stats.room_bytes;
+  add_compactions(&stats, &all);
   memcpy(out, &all, out->struct_size < sizeof(all) ? out->struct_size : sizeof(all));
 }

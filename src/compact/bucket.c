@@ -599,6 +599,10 @@ bool tn_bucket_compactor_should_wait_to_prepare(const tn_bucket_compactor *b) {
   return !b->is_append && tn_compact_waits_for_commit(b->setup.options, b->levels);
 }
 
+int32_t tn_bucket_compactor_level_0(const tn_bucket_compactor *b) {
+  return b->is_append ? 0 : (int32_t)b->levels->n_level_0;
+}
+
 bool tn_bucket_compactor_is_behind(const tn_bucket_compactor *b) {
   return !b->is_append && tn_compact_is_pending(b->setup.options, b->levels, b->has_task);
 }

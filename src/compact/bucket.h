@@ -77,12 +77,15 @@ TN_CHECKED tarn_status tn_bucket_compactor_take(tn_bucket_compactor *bucket, tn_
  * Always false for append tables. */
 bool tn_bucket_compactor_should_wait(const tn_bucket_compactor *bucket);
 bool tn_bucket_compactor_should_wait_to_prepare(const tn_bucket_compactor *bucket);
+/* Files of level 0; 0 for append tables. */
+int32_t tn_bucket_compactor_level_0(const tn_bucket_compactor *bucket);
 /* Does a table that needs lookup still have files of level 0 here? */
 bool tn_bucket_compactor_is_behind(const tn_bucket_compactor *bucket);
 
 /* Of a task, for messages, --dry-run and metrics; texts live as long as the task. */
 typedef struct tn_compact_facts {
-  const char *reason; /* "size amplification", "file number", ... with its numbers */
+  int64_t n_bytes_out; /* of the files that it made; done only */
+  const char *reason;  /* "size amplification", "file number", ... with its numbers */
   int32_t n_files, n_level_0, output_level;
   int64_t n_bytes;
   bool drops_deletes;

@@ -391,4 +391,7 @@ void tn_compact_task_facts(const tn_compact_task *task, tn_compact_facts *out) {
   for (int64_t i = 0; i < task->unit.n_files; i++) {
     out->n_level_0 += task->unit.files[i]->level == 0;
   }
+  for (size_t i = 0; i < task->after.n; i++) {
+    out->n_bytes_out += task->after.items[i].file_size;
+  }
 }

@@ -14,6 +14,7 @@ struct tn_inline_bucket {
   tn_compact_job job;
   tn_bucket_compactor *compactor; /* NULL: lost, until the bucket is restored */
   int64_t snapshot_id;            /* that it comes from; 0: none */
+  char *loss;                     /* what was said of the last one that was lost; NULL: none */
   int32_t n_lost;                 /* compactions since a commit, or one that went well */
   bool is_full;                   /* what runs */
   tn_data_file_names names;       /* its own: compactions run beside the writer */
@@ -86,12 +87,24 @@ tarn_status tn_inline_create(tn_write *w, tarn_error *err) {
   setup.cancel = w->options.cancel != NULL ? w->options.cancel : &in->cancel;
   /* Rows that wait have half of the memory. */
   setup.n_threads = 2 * tn_pool_threads(w->env->pool);
-  TN_TRY(tn_compact_jobs_init(&in->jobs, &w->env->mem, w->env->pool, err));
+  TN_TRY(tn_compact_jobs_init(&in->jobs, w->env, err));
   w->compaction = in;
   return tn_rewriter_create(&setup, &in->rewriter, err);
 }
 
 /* ------------------------------------------------------------------ buckets */
+
+/* Does a message name a file? */
+static bool names(const char *message, tn_slice file_name) {
+  const char *at = message;
+  while (file_name.len > 0 && (at = strchr(at, (char)file_name.data[0])) != NULL) {
+    if (strncmp(at, (const char *)file_name.data, file_name.len) == 0) {
+      return true;
+    }
+    at++;
+  }
+  return false;
+}
 
 static void close_bucket(tn_write *w, tn_open_bucket *b) {
   tn_inline_bucket *x = b->compaction;
@@ -107,8 +120,24 @@ static void close_bucket(tn_write *w, tn_open_bucket *b) {
     }
   }
   tn_bucket_compactor_free(x->compactor);
+  tn_free(&w->env->mem, x->loss);
   tn_free(&w->env->mem, x);
   b->compaction = NULL;
+}
+
+/* Was a file lost before that the latest snapshot has still? Then it has not expired. */
+static tarn_status check_losses(const tn_write *w, const tn_inline_bucket *x,
+                                const tn_bucket_state *state, tarn_error *err) {
+  bool is_named = false;
+  for (int32_t i = 0; x->loss != NULL && i < state->n_files && !is_named; i++) {
+    is_named = names(x->loss, state->files[i].file_name);
+  }
+  for (int32_t i = 0; x->loss != NULL && i < state->n_vectors && !is_named; i++) {
+    is_named = names(x->loss, state->vectors[i].file_name);
+  }
+  return is_named ? tn_fail(err, TARN_E_NOT_FOUND, "%s: compaction beside its writer: %s",
+                            w->table->full_name, x->loss)
+                  : TARN_OK;
 }
 
 tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
@@ -128,6 +157,7 @@ tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
   }
   tn_bucket_compactor_free(x->compactor); /* of a snapshot that expired while it was read */
   x->compactor = NULL;
+  TN_TRY(check_losses(w, x, &state, err));
   setup = (tn_bucket_setup){w->table, in->rewriter, &in->options, &x->names};
   st = tn_bucket_compactor_create(&setup, &state, &x->compactor, err);
   if (st != TARN_OK && b->compaction == NULL) {
@@ -234,6 +264,8 @@ static tarn_status lose(tn_write *w, tn_open_bucket *b, const tarn_error *loss, 
          "event=compaction_lost table=%s bucket=%d snapshot=%lld reason=\"%.200s\"", t->full_name,
          (int)b->bucket, (long long)latest, loss->message);
   tn_bucket_compactor_free(x->compactor);
+  tn_free(&w->env->mem, x->loss);
+  x->loss = tn_strdup(&w->env->mem, loss->message); /* or a loss is found out later */
   x->compactor = NULL;
   x->n_given = 0;
   x->has_results = x->was_passed_over = false;
@@ -670,6 +702,23 @@ tarn_status tn_inline_redo_all(tn_write *w, const tn_inline_redo *redo, size_t n
     w->router.buckets[number]->wants_full = full_interval(w) > 0;
   }
   return TARN_OK;
+}
+
+void tn_inline_get_stats(const tn_write *w, tn_write_stats *out) {
+  tn_inline *in = w->compaction;
+  if (in == NULL) {
+    return;
+  }
+  tn_compact_jobs_counts(&in->jobs, &out->compactions);
+  for (size_t i = 0; i < w->router.n_buckets; i++) {
+    const tn_inline_bucket *x = w->router.buckets[i]->compaction;
+    if (x != NULL && x->compactor != NULL) {
+      int64_t n = tn_bucket_compactor_level_0(x->compactor);
+      out->n_trees++;
+      out->n_level_0 += n;
+      out->max_level_0 = n > out->max_level_0 ? n : out->max_level_0;
+    }
+  }
 }
 
 void tn_inline_free(tn_write *w) {

@@ -57,6 +57,9 @@ void tn_inline_abandon(tn_write *w);
 /* Forget all buckets; those with a job that runs wait for its end. */
 void tn_inline_reset(tn_write *w);
 
+/* Adds what compactions did, and what trees hold now. */
+void tn_inline_get_stats(const tn_write *w, tn_write_stats *out);
+
 /* Buckets that have to be compacted once more after all are forgotten: those of which compactions
  * may have been dropped, where rows are not seen, or have no changelog, before. */
 typedef struct tn_inline_redo {

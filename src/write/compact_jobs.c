@@ -15,6 +15,8 @@ static void push(tn_compact_jobs *jobs, tn_compact_job *job) {
     jobs->first = job;
   }
   jobs->last = job;
+  jobs->counts.n_started++;
+  jobs->counts.n_waiting++;
 }
 
 static void take_out(tn_compact_jobs *jobs, tn_compact_job *job, tn_job_state state) {
@@ -30,17 +32,38 @@ static void take_out(tn_compact_jobs *jobs, tn_compact_job *job, tn_job_state st
   }
   job->previous = job->next = NULL;
   job->state = state;
+  jobs->counts.n_waiting--;
+  jobs->counts.n_running += state == TN_JOB_RUNNING;
 }
 
 /* ------------------------------------------------------------------ running */
+
+/* Locked. The clock of the wall may go back. */
+static void count_done(tn_compact_jobs *jobs, const tn_compact_task *task, tarn_status st,
+                       int64_t ms) {
+  tn_compact_counts *c = &jobs->counts;
+  tn_compact_facts facts;
+  c->n_completed++;
+  c->n_running--;
+  c->ms += ms > 0 ? ms : 0;
+  if (st == TARN_OK) {
+    tn_compact_task_facts(task, &facts);
+    c->bytes_in += facts.n_bytes;
+    c->bytes_out += facts.n_bytes_out;
+    c->max_bytes_in = facts.n_bytes > c->max_bytes_in ? facts.n_bytes : c->max_bytes_in;
+    c->max_bytes_out = facts.n_bytes_out > c->max_bytes_out ? facts.n_bytes_out : c->max_bytes_out;
+  }
+}
 
 /* Not locked; the job is running. */
 static void run(tn_compact_jobs *jobs, tn_compact_job *job) {
   tarn_error err;
   tarn_status st;
+  int64_t begun = tn_env_now_ms(jobs->env);
   tn_error_reset(&err);
   st = tn_compact_task_run(job->task, &err);
   pthread_mutex_lock(&jobs->mutex);
+  count_done(jobs, job->task, st, tn_env_now_ms(jobs->env) - begun);
   job->is_lost = st == TARN_E_NOT_FOUND;
   if (job->is_lost) {
     jobs->loss = err;
@@ -139,12 +162,12 @@ bool tn_compact_job_is_done(tn_compact_jobs *jobs, tn_compact_job *job, bool wai
 
 /* ------------------------------------------------------------------ life */
 
-tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tn_mem *mem, tn_pool *pool,
-                                 tarn_error *err) {
+tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tarn_env *env, tarn_error *err) {
+  tn_pool *pool = env->pool;
   int32_t n = tn_pool_threads(pool) - 1;
   memset(jobs, 0, sizeof(*jobs));
   if (n > 0) {
-    jobs->runners = tn_calloc(mem, (size_t)n, sizeof(*jobs->runners));
+    jobs->runners = tn_calloc(&env->mem, (size_t)n, sizeof(*jobs->runners));
     if (jobs->runners == NULL) {
       return tn_oom(err);
     }
@@ -155,6 +178,7 @@ tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tn_mem *mem, tn_pool *po
   }
   jobs->n_runners = n;
   jobs->pool = pool;
+  jobs->env = env;
   pthread_mutex_init(&jobs->mutex, NULL);
   pthread_cond_init(&jobs->changed, NULL);
   return TARN_OK;
@@ -167,6 +191,12 @@ void tn_compact_jobs_reset(tn_compact_jobs *jobs, tn_mem *mem) {
     tn_free(mem, jobs->runners);
     memset(jobs, 0, sizeof(*jobs));
   }
+}
+
+void tn_compact_jobs_counts(tn_compact_jobs *jobs, tn_compact_counts *out) {
+  pthread_mutex_lock(&jobs->mutex);
+  *out = jobs->counts;
+  pthread_mutex_unlock(&jobs->mutex);
 }
 
 void tn_compact_jobs_stop(tn_compact_jobs *jobs) {

@@ -19,6 +19,7 @@
 #include "base/cancel.h"
 #include "base/pool.h"
 #include "compact/bucket.h"
+#include "write/write.h"
 
 typedef enum tn_job_state { TN_JOB_NONE, TN_JOB_QUEUED, TN_JOB_RUNNING, TN_JOB_DONE } tn_job_state;
 
@@ -36,7 +37,8 @@ typedef struct tn_job_runner {
 } tn_job_runner;
 
 typedef struct tn_compact_jobs {
-  tn_pool *pool;
+  tarn_env *env;
+  tn_pool *pool; /* of env */
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   tn_compact_job *first, *last; /* that are queued */
@@ -46,15 +48,16 @@ typedef struct tn_compact_jobs {
   tarn_status status; /* of the first job that failed */
   tarn_error failure;
   tarn_error loss; /* what the last job said that was lost */
+  tn_compact_counts counts;
 } tn_compact_jobs;
 
-TN_CHECKED tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tn_mem *mem, tn_pool *pool,
-                                            tarn_error *err);
+TN_CHECKED tarn_status tn_compact_jobs_init(tn_compact_jobs *jobs, tarn_env *env, tarn_error *err);
 void tn_compact_jobs_reset(tn_compact_jobs *jobs, tn_mem *mem); /* stopped; accepts all zero */
 /* Queue a job whose task is set; cannot fail. */
 void tn_compact_job_start(tn_compact_jobs *jobs, tn_compact_job *job);
 /* Is it done? waits: until it is. Without workers a job that is queued runs now. */
 bool tn_compact_job_is_done(tn_compact_jobs *jobs, tn_compact_job *job, bool waits);
+void tn_compact_jobs_counts(tn_compact_jobs *jobs, tn_compact_counts *out);
 /* Jobs that have not begun never will; those that run are waited for. */
 void tn_compact_jobs_stop(tn_compact_jobs *jobs);
 /* What the first job that failed said. */

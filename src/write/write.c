@@ -542,6 +542,7 @@ void tn_write_get_stats(const tn_write *write, tn_write_stats *out) {
   out->n_buckets = (int64_t)write->router.n_buckets;
   out->held_bytes = (int64_t)write->store.n_bytes;
   out->room_bytes = write->buffer_bytes;
+  tn_inline_get_stats(write, out);
 }
 
 void tn_write_free(tn_write *w) {

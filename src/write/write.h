@@ -45,11 +45,22 @@ typedef struct tn_table_write_options {
 
 typedef struct tn_write tn_write; /* one thread at a time */
 
+/* What compactions did, since the writer was made. Rule: compact.CompactionMetrics. */
+typedef struct tn_compact_counts {
+  int64_t n_started, n_completed; /* well or not */
+  int64_t n_waiting, n_running;   /* now: queued, and on a thread */
+  int64_t ms;                     /* that those took that are completed */
+  int64_t bytes_in, bytes_out;    /* of those that went well */
+  int64_t max_bytes_in, max_bytes_out;
+} tn_compact_counts;
+
 typedef struct tn_write_stats {
   int64_t n_rows, n_files, n_bytes, n_spilled_bytes;
   int64_t n_preempted;            /* times that rows had to make room for others */
   int64_t n_buckets;              /* that are open now */
   int64_t held_bytes, room_bytes; /* rows that wait now, and the most that they may take */
+  tn_compact_counts compactions;
+  int64_t n_trees, n_level_0, max_level_0; /* buckets that are compacted; their files of level 0 */
 } tn_write_stats;
 
 /* Errors: UNSUPPORTED (kinds of tables and options, by name), INVALID (default values). */

@@ -194,6 +194,91 @@ static void write__fails_when_the_table_has_lost_a_file(void **state) {
   wm_end(&m);
 }
 
+/* Others commit, so that it might have expired; a writer that never waits fails, too, once it has
+ * looked. */
+static void write__that_never_waits_fails_when_the_table_has_lost_a_file(void **state) {
+  write_maker m;
+  tn_write *own, *other;
+  tn_commit_message *messages;
+  tarn_error err = {0};
+  tarn_status st = TARN_OK;
+  char name[80] = "";
+  int32_t n;
+  (void)state;
+  begin(&m, 1, "bucket=1;num-sorted-run.compaction-trigger=3");
+  m.options.waits = false;
+  own = open_as(&m, "u");
+  other = open_as(&m, "o");
+  for (int64_t id = 0; id < 9 && st == TARN_OK; id++) {
+    tn_committable c = {.identifier = id};
+    write_as(&m, other, "3|x");
+    c = prepare(&m, other, id);
+    assert_false(commit_it(&m, "o", &c) && id < 2);
+    write_as(&m, own, "1|a;2|b");
+    st = tn_write_prepare(own, id, &m.tm.arena, &messages, &n, &err);
+    if (st == TARN_OK) {
+      c = (tn_committable){.identifier = id, .messages = messages, .n_messages = n};
+      (void)commit_it(&m, "u", &c);
+    }
+    if (id == 0) {
+      const tn_data_file *f = &messages->new_files.items[0];
+      snprintf(name, sizeof(name), "%.*s", TN_SLICE_ARG(f->file_name));
+      tn_data_file_delete(m.table, messages->partition, 0, f);
+      tn_write_free(other); /* it only writes from here on */
+      m.options.compacts = false;
+      other = open_as(&m, "o");
+    }
+  }
+  assert_int_equal(st, TARN_E_NOT_FOUND);
+  assert_int_equal(n_lost, 1);
+  assert_non_null(strstr(err.message, "compaction beside its writer"));
+  assert_non_null(strstr(err.message, name));
+  tn_write_free(own);
+  tn_write_free(other);
+  m.write = NULL;
+  wm_end(&m);
+}
+
+/* What the writer tells of its compactions. */
+static void stats__count_compactions(void **state) {
+  write_maker m;
+  tn_write *own;
+  tn_write_stats stats;
+  (void)state;
+  for (int32_t threads = 1; threads < 4; threads += 2) {
+    begin(&m, threads, "bucket=1;num-sorted-run.compaction-trigger=3");
+    own = open_as(&m, "u");
+    tn_write_get_stats(own, &stats);
+    assert_int_equal(stats.compactions.n_started, 0);
+    for (int64_t id = 0; id < 2; id++) {
+      write_as(&m, own, "1|a;2|b");
+      tn_committable c = prepare(&m, own, id);
+      assert_false(commit_it(&m, "u", &c));
+    }
+    compact_fully(own);
+    tn_committable c = prepare(&m, own, 2);
+    assert_false(commit_it(&m, "u", &c));
+    tn_write_get_stats(own, &stats);
+    assert_int_equal(stats.compactions.n_started, 1);
+    assert_int_equal(stats.compactions.n_completed, 1);
+    assert_int_equal(stats.compactions.n_waiting + stats.compactions.n_running, 0);
+    assert_true(stats.compactions.bytes_in > stats.compactions.bytes_out);
+    assert_int_equal(stats.compactions.bytes_out, c.messages->compact_after.items[0].file_size);
+    assert_int_equal(stats.compactions.max_bytes_out, stats.compactions.bytes_out);
+    assert_int_equal(stats.n_trees, 1);
+    assert_int_equal(stats.max_level_0, 0);
+    write_as(&m, own, "1|c");
+    c = prepare(&m, own, 3);
+    assert_false(commit_it(&m, "u", &c));
+    tn_write_get_stats(own, &stats);
+    assert_int_equal(stats.max_level_0, 1);
+    assert_int_equal(stats.n_level_0, 1);
+    tn_write_free(own);
+    m.write = NULL;
+    wm_end(&m);
+  }
+}
+
 /* Level 0 is not seen in such tables: what a conflict has dropped is made again by the next
  * prepare, without any rows. */
 static void refresh__makes_dropped_compactions_again(void **state) {
@@ -243,6 +328,8 @@ int main(void) {
       cmocka_unit_test(write__goes_on_when_its_files_were_compacted_and_expired),
       cmocka_unit_test(write__waits_for_its_commits_before_it_restores),
       cmocka_unit_test(write__fails_when_the_table_has_lost_a_file),
+      cmocka_unit_test(write__that_never_waits_fails_when_the_table_has_lost_a_file),
+      cmocka_unit_test(stats__count_compactions),
       cmocka_unit_test(refresh__makes_dropped_compactions_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
