@@ -35,9 +35,11 @@ struct tn_stream_scan {
   tn_starter starter;
   bool has_next;
   int64_t next;
-  uint64_t past;     /* of the snapshot in front of it; 0: not known */
-  bool has_old_past; /* that snapshot may have been replaced since it was looked at */
-  bool starts_full;  /* the next plan reads `next` in full */
+  int64_t schema_id;  /* the latest one that was looked at */
+  int32_t last_field; /* the highest id of its fields */
+  uint64_t past;      /* of the snapshot in front of it; 0: not known */
+  bool has_old_past;  /* that snapshot may have been replaced since it was looked at */
+  bool starts_full;   /* the next plan reads `next` in full */
   bool is_ended;
   bool has_watermark;
   int64_t watermark;
@@ -115,6 +117,8 @@ tarn_status tn_stream_scan_create(const tn_stream_scan_options *options, tn_stre
   s->keeps_stats = options->keeps_stats;
   s->cancel = options->cancel;
   s->metrics.last_snapshot = -1;
+  s->schema_id = options->table->schema->id;
+  s->last_field = options->table->schema->highest_field_id;
   st = read_options(s, err);
   if (st != TARN_OK) {
     tn_stream_scan_free(s);
@@ -284,6 +288,36 @@ static void note_passed_over(tn_stream_scan *s, const tn_snapshot *snapshot) {
          s->table->full_name, (long long)snapshot->id, key);
 }
 
+/* The columns of a stream are those of the table when it began: what a snapshot has beyond them
+ * is easily missed, and told once. */
+static tarn_status look_at_schema(tn_stream_scan *s, const tn_snapshot *snapshot, tarn_error *err) {
+  tn_schema *schema;
+  const char *column = "(of a ROW)";
+  tarn_status st;
+  if (snapshot->schema_id <= s->schema_id) {
+    return TARN_OK;
+  }
+  st = tn_table_schema(s->table, snapshot->schema_id, &schema, err);
+  if (st == TARN_E_NOT_FOUND) { /* whoever needs it tells so */
+    tn_error_reset(err);
+    return TARN_OK;
+  }
+  TN_TRY(st);
+  for (int32_t i = 0; i < schema->n_fields; i++) {
+    column = schema->fields[i].id > s->last_field ? schema->fields[i].name : column;
+  }
+  if (schema->highest_field_id > s->last_field) {
+    s->last_field = schema->highest_field_id;
+    tn_log(s->env, TARN_LOG_WARN,
+           "table=%s snapshot=%lld has the new column '%s', which is not in this stream, as it "
+           "began before: start it again to read it",
+           s->table->full_name, (long long)snapshot->id, column);
+  }
+  s->schema_id = snapshot->schema_id;
+  tn_schema_release(schema);
+  return TARN_OK;
+}
+
 static tarn_status restored_full(tn_stream_scan *s, tn_arena *arena, tn_stream_outcome *outcome,
                                  tn_plan **plan, tarn_error *err) {
   tn_start start = {.kind = TN_START_FULL};
@@ -342,6 +376,7 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   }
   *outcome = TN_STREAM_PLANNED;
   TN_TRY(part_of(s, &snapshot, &part, &is_wanted, err));
+  TN_TRY(look_at_schema(s, &snapshot, err));
   if (is_wanted) {
     tarn_status st = tn_snapshot_plan(&scan, part, &snapshot, plan, err);
     if (st != TARN_OK) {
