@@ -1,4 +1,5 @@
-/* arrow_import_values.c - Arrow arrays without children as flat vectors.
+/* arrow_import_values.c - Arrow arrays without children as flat vectors; what vectors borrow of
+ * them.
  *
  * Loops are over plain arrays; nulls are told apart only where a value must be checked, since a
  * null has any value.
@@ -422,6 +423,45 @@ tarn_status tn_import_values(tarn_env *env, const tn_import_node *node,
     widen(node, from, n, out);
   } else {
     widen_floats(node, from, n, out);
+  }
+  return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ borrowed memory */
+
+static bool is_borrowed(const tn_buffer *buffer) {
+  return buffer != NULL && buffer->capacity == 0;
+}
+
+bool tn_arrow_is_borrowed(const tn_vec *vec) {
+  if (is_borrowed(vec->values_buffer) ||
+      (vec->dictionary != NULL && tn_arrow_is_borrowed(&vec->dictionary->values)) ||
+      (vec->constant != NULL && tn_arrow_is_borrowed(vec->constant))) {
+    return true;
+  }
+  for (int32_t i = 0; i < vec->n_children; i++) {
+    if (tn_arrow_is_borrowed(&vec->children[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+tarn_status tn_arrow_own(tarn_env *env, tn_vec *vec, tarn_error *err) {
+  size_t n_bytes = (size_t)vec->length * tn_layout_width(vec->layout);
+  tn_buffer *own;
+  if (vec->encoding != TN_VEC_FLAT && tn_arrow_is_borrowed(vec)) {
+    return tn_vec_flatten(env, vec, err);
+  }
+  if (is_borrowed(vec->values_buffer)) {
+    TN_TRY(tn_buffer_create(env, n_bytes, &own, err));
+    memcpy(own->data, vec->values, n_bytes);
+    tn_buffer_release(vec->values_buffer);
+    vec->values_buffer = own;
+    vec->values = own->data;
+  }
+  for (int32_t i = 0; i < vec->n_children; i++) {
+    TN_TRY(tn_arrow_own(env, &vec->children[i], err));
   }
   return TARN_OK;
 }
