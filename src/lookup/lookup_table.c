@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "column/arrow.h"
+#include "column/number_text.h"
 #include "column/pieces.h"
 #include "lookup/answer.h"
 
@@ -248,12 +249,28 @@ static tarn_status open_parts(tn_lookup *l, const tn_lookup_options *o, tarn_err
 
 /* ------------------------------------------------------------------ life */
 
+/* What Java's local table query checks of its cache, which is not this one. Rule:
+ * org.apache.paimon.io.cache.CacheManager. */
+static tarn_status check_cache_options(const tn_table *table, tarn_error *err) {
+  static const char key[] = "lookup.cache.high-priority-pool-ratio";
+  const char *text = tn_options_get(&table->options, key);
+  double ratio = 0;
+  if (text != NULL && !tn_double_from_text(tn_slice_text(text), &ratio)) {
+    return tn_fail(err, TARN_E_INVALID, "option '%s': cannot parse '%s' as a number", key, text);
+  }
+  return ratio >= 0 && ratio < 1
+             ? TARN_OK
+             : tn_fail(err, TARN_E_INVALID,
+                       "The high priority pool ratio should in the range [0, 1).");
+}
+
 static tarn_status open_lookup(tn_lookup *l, const tn_lookup_options *o, tarn_error *err) {
   const tn_table_facts *facts = &l->table->facts;
   if (!facts->has_primary_key || l->table->schema->n_key_columns == 0) {
     return tn_fail(err, TARN_E_INVALID, "%s has no primary key: rows are looked up by one",
                    l->table->full_name);
   }
+  TN_TRY(check_cache_options(l->table, err));
   l->folder = tn_strdup(&l->env->mem, o->folder);
   l->has_mutex = pthread_mutex_init(&l->mutex, NULL) == 0;
   l->has_refresh_mutex = pthread_mutex_init(&l->refresh_mutex, NULL) == 0;

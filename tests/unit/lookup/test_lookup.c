@@ -380,6 +380,37 @@ static void lookup__needs_a_primary_key(void **state) {
   end(&f);
 }
 
+static void lookup__checks_the_pool_ratio_as_java(void **state) {
+  static const struct {
+    const char *ratio;
+    tarn_status status;
+  } cases[] = {{"0", TARN_OK},
+               {"0.99", TARN_OK},
+               {"1", TARN_E_INVALID},
+               {"-1", TARN_E_INVALID},
+               {"NaN", TARN_E_INVALID}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    fixture f;
+    tn_table *table;
+    char options[80];
+    tarn_error error = {0};
+    snprintf(options, sizeof(options), "lookup.cache.high-priority-pool-ratio=%s", cases[i].ratio);
+    begin(&f, PLAIN, "", "k", "bucket=1");
+    table = tm_table(&f.m.tm, options);
+    f.options.fields = f.m.table->schema->fields;
+    f.options.n_fields = f.m.table->schema->n_fields;
+    f.options.folder = f.folder;
+    assert_int_equal(tn_lookup_open(table, &f.options, &f.lookup, &error), cases[i].status);
+    if (cases[i].status != TARN_OK) {
+      assert_string_equal(error.message,
+                          "The high priority pool ratio should in the range [0, 1).");
+    }
+    tn_table_release(table);
+    end(&f);
+  }
+}
+
 /* Of an index that is put together in many windows, from hashes that were written out. */
 static void lookup__makes_large_files_in_little_memory(void **state) {
   enum { ROWS = 60000 };
@@ -637,6 +668,7 @@ int main(void) {
       cmocka_unit_test(lookup__leaves_no_names_behind),
       cmocka_unit_test(lookup__drops_old_files),
       cmocka_unit_test(lookup__needs_a_primary_key),
+      cmocka_unit_test(lookup__checks_the_pool_ratio_as_java),
       cmocka_unit_test(lookup__makes_large_files_in_little_memory),
       cmocka_unit_test(lookup__serves_many_threads),
       cmocka_unit_test(lookup__survives_failing_allocations),
