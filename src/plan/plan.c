@@ -22,13 +22,12 @@
 #include "plan/diff.h"
 #include "plan/evolution.h"
 #include "plan/fallback.h"
-#include "plan/packing.h"
 #include "plan/plan_internal.h"
+#include "plan/split_maker.h"
 #include "plan/top_n.h"
 #include "plan/travel.h"
 
 #define MAX_TRIES 4 /* of planning the latest snapshot while snapshots expire */
-#define PATH_LIMIT ((size_t)1 << 20)
 
 /* The files of one snapshot, or of a range of them. */
 typedef struct file_set {
@@ -49,7 +48,7 @@ typedef struct planner {
   file_set set;    /* what is planned */
   file_set before; /* DIFF */
   file_set *reading;
-  size_t split_capacity;
+  tn_split_maker maker;
   bool has_value_filter; /* rows of planned files may still be filtered out */
 } planner;
 
@@ -257,95 +256,6 @@ static tarn_status prune_evolution(planner *p, tarn_error *err) {
 
 /* ------------------------------------------------------------------ splits */
 
-static tarn_status bucket_path(planner *p, const tn_file_group *group, const char **out,
-                               tarn_error *err) {
-  tn_buf buf;
-  tarn_status st;
-  tn_buf_init(&buf, &p->table->env->mem, PATH_LIMIT);
-  st = tn_bucket_path(p->table, group->partition, group->bucket, &buf, err);
-  if (st == TARN_OK) {
-    *out = tn_arena_strndup(&p->plan->arena, (const char *)buf.data, buf.len);
-    st = *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&buf);
-  return st;
-}
-
-/* The vectors of files; NULL: the table has none at all. */
-static tarn_status find_deletions(planner *p, const file_set *set, const tn_split *split,
-                                  const tn_data_file *files, int32_t n, const tn_dv_place **out,
-                                  tarn_error *err) {
-  tn_dv_place *places;
-  *out = NULL;
-  if (!p->table->facts.deletion_vectors) {
-    return TARN_OK;
-  }
-  places = tn_arena_calloc(&p->plan->arena, (size_t)n + 1, sizeof(*places));
-  if (places == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < n; i++) {
-    tn_deletions_find(&set->deletions, split->partition, split->bucket, files[i].file_name,
-                      &places[i]);
-  }
-  *out = places;
-  return TARN_OK;
-}
-
-static tarn_status copy_files(planner *p, const tn_scan_entry *const *entries, int64_t n,
-                              const tn_data_file **out, int32_t *n_out, tarn_error *err) {
-  tn_data_file *files;
-  if (n > INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d files in a split", INT32_MAX);
-  }
-  files = tn_arena_alloc(&p->plan->arena, ((size_t)n + 1) * sizeof(*files));
-  if (files == NULL) {
-    return tn_oom(err);
-  }
-  for (int64_t i = 0; i < n; i++) {
-    tn_scan_entry_file(entries[i], &files[i]);
-  }
-  *out = files;
-  *n_out = (int32_t)n;
-  return TARN_OK;
-}
-
-/* A new split of a bucket, without files. */
-static tarn_status new_split(planner *p, const tn_file_group *group, tn_split **out,
-                             tarn_error *err) {
-  tn_plan *plan = p->plan;
-  void *splits = plan->splits;
-  if (plan->n_splits == INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d splits", INT32_MAX);
-  }
-  if (!tn_arena_grow(&p->scratch, &splits, &p->split_capacity, (size_t)plan->n_splits,
-                     sizeof(**out))) {
-    return tn_oom(err);
-  }
-  plan->splits = splits;
-  *out = &plan->splits[plan->n_splits++];
-  **out = (tn_split){.plan = plan,
-                     .snapshot_id = plan->has_snapshot ? plan->snapshot.id : 0,
-                     .partition = group->partition,
-                     .bucket = group->bucket,
-                     .has_total_buckets = true,
-                     .total_buckets = group->total_buckets};
-  return TARN_OK;
-}
-
-static tarn_status add_split(planner *p, const tn_file_group *group, const tn_pack *pack,
-                             const char *path, tarn_error *err) {
-  tn_split *split;
-  TN_TRY(new_split(p, group, &split, err));
-  TN_TRY(copy_files(p, pack->files, pack->n_files, &split->files, &split->n_files, err));
-  split->bucket_path = path;
-  split->is_streaming = p->request.is_changes;
-  split->is_raw_convertible = pack->is_raw_convertible;
-  return split->is_streaming ? TARN_OK
-                             : find_deletions(p, &p->set, split, split->files, split->n_files,
-                                              &split->deletions, err);
-}
-
 static tarn_status make_splits(planner *p, tarn_error *err) {
   tn_arena arena;  // of one group at a time
   tarn_status st = TARN_OK;
@@ -359,9 +269,10 @@ static tarn_status make_splits(planner *p, tarn_error *err) {
     }
     TN_TRY_TO(done, tn_cancel_check(p->scan->cancel, err));
     TN_TRY_TO(done, tn_pack_group(p->table, group, &arena, &packs, err));
-    TN_TRY_TO(done, bucket_path(p, group, &path, err));
+    TN_TRY_TO(done, tn_split_maker_path(&p->maker, group, &path, err));
     for (int32_t i = 0; i < packs.count; i++) {
-      TN_TRY_TO(done, add_split(p, group, &packs.items[i], path, err));
+      TN_TRY_TO(done, tn_split_maker_add_pack(&p->maker, group, &packs.items[i], path,
+                                              p->request.is_changes, &p->set.deletions, err));
     }
     tn_arena_reset(&arena);
   }
@@ -386,15 +297,16 @@ static tarn_status make_diff_splits(planner *p, tarn_error *err) {
     if (pair->before.n_files == 0 && pair->after.n_files == 0) {
       continue;
     }
-    TN_TRY(new_split(p, group, &split, err));
-    TN_TRY(bucket_path(p, group, &split->bucket_path, err));
-    TN_TRY(
-        copy_files(p, pair->after.files, pair->after.n_files, &split->files, &split->n_files, err));
-    TN_TRY(copy_files(p, pair->before.files, pair->before.n_files, &split->before, &split->n_before,
-                      err));
-    TN_TRY(find_deletions(p, &p->set, split, split->files, split->n_files, &split->deletions, err));
-    TN_TRY(find_deletions(p, &p->before, split, split->before, split->n_before,
-                          &split->before_deletions, err));
+    TN_TRY(tn_split_maker_add(&p->maker, group, &split, err));
+    TN_TRY(tn_split_maker_path(&p->maker, group, &split->bucket_path, err));
+    TN_TRY(tn_split_maker_files(&p->maker, pair->after.files, pair->after.n_files, &split->files,
+                                &split->n_files, err));
+    TN_TRY(tn_split_maker_files(&p->maker, pair->before.files, pair->before.n_files, &split->before,
+                                &split->n_before, err));
+    TN_TRY(tn_split_maker_vectors(&p->maker, &p->set.deletions, split, split->files, split->n_files,
+                                  &split->deletions, err));
+    TN_TRY(tn_split_maker_vectors(&p->maker, &p->before.deletions, split, split->before,
+                                  split->n_before, &split->before_deletions, err));
     split->is_incremental = true;
   }
   return TARN_OK;
@@ -426,23 +338,8 @@ static void cut_at_limit(planner *p) {
 /* ------------------------------------------------------------------ planning */
 
 static tarn_status take_over_memory(planner *p, tarn_error *err) {
-  tn_plan *plan = p->plan;
-  int32_t n = p->set.entries.n_workers, n_before = p->before.entries.n_workers;
-  tn_split *splits;
-  plan->parts =
-      tn_arena_calloc(&plan->arena, (size_t)n + (size_t)n_before + 1, sizeof(*plan->parts));
-  splits = tn_arena_alloc(&plan->arena, ((size_t)plan->n_splits + 1) * sizeof(*splits));
-  if (plan->parts == NULL || splits == NULL) {
-    return tn_oom(err);
-  }
-  if (plan->n_splits > 0) {
-    memcpy(splits, plan->splits, (size_t)plan->n_splits * sizeof(*splits));
-  }
-  plan->splits = splits;
-  tn_entries_take_arenas(&p->set.entries, plan->parts);
-  tn_entries_take_arenas(&p->before.entries, plan->parts + n);
-  plan->n_parts = n + n_before;
-  return TARN_OK;
+  tn_entries *const sets[] = {&p->set.entries, &p->before.entries};
+  return tn_split_maker_finish(&p->maker, sets, TN_COUNT(sets), err);
 }
 
 static void count_files(planner *p) {
@@ -523,6 +420,7 @@ static tarn_status try_plan(const tn_scan *scan, const tn_map *without, tn_plan 
     return tn_oom(err);
   }
   tn_arena_init(&p.scratch, &env->mem, TN_PLAN_ARENA_BYTES);
+  p.maker = (tn_split_maker){.plan = p.plan, .scratch = &p.scratch};
   tn_map_init(&p.set.deletions.by_file, &env->mem);
   tn_map_init(&p.before.deletions.by_file, &env->mem);
   TN_TRY_TO(done, tn_travel_resolve(scan->table, &p.plan->arena, travel, err));

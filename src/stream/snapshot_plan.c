@@ -7,11 +7,8 @@
  */
 #include "stream/snapshot_plan.h"
 
-#include "plan/deletions.h"
-#include "plan/packing.h"
 #include "plan/plan_internal.h"
-
-#define PATH_LIMIT ((size_t)1 << 20)
+#include "plan/split_maker.h"
 
 /* The files that an overwrite took from a bucket and gave to it. */
 typedef struct bucket_change {
@@ -31,7 +28,7 @@ typedef struct planner {
   tn_entries entries;
   tn_file_groups groups;
   tn_deletions deletions;
-  size_t split_capacity;
+  tn_split_maker maker;
   bool has_bucket;
   int32_t bucket;
   tn_map by_bucket; /* OVERWRITE: partition and bucket -> index into changes */
@@ -123,79 +120,6 @@ static void drop_levels(planner *p) {
 
 /* ------------------------------------------------------------------ splits */
 
-static tarn_status bucket_path(planner *p, tn_slice partition, int32_t bucket, const char **out,
-                               tarn_error *err) {
-  tn_buf buf;
-  tarn_status st;
-  tn_buf_init(&buf, &p->table->env->mem, PATH_LIMIT);
-  st = tn_bucket_path(p->table, partition, bucket, &buf, err);
-  if (st == TARN_OK) {
-    *out = tn_arena_strndup(&p->plan->arena, (const char *)buf.data, buf.len);
-    st = *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&buf);
-  return st;
-}
-
-static tarn_status new_split(planner *p, tn_slice partition, int32_t bucket, int32_t total_buckets,
-                             tn_split **out, tarn_error *err) {
-  tn_plan *plan = p->plan;
-  void *splits = plan->splits;
-  if (plan->n_splits == INT32_MAX) {
-    return tn_fail(err, TARN_E_LIMIT, "more than %d splits", INT32_MAX);
-  }
-  if (!tn_arena_grow(&p->scratch, &splits, &p->split_capacity, (size_t)plan->n_splits,
-                     sizeof(**out))) {
-    return tn_oom(err);
-  }
-  plan->splits = splits;
-  *out = &plan->splits[plan->n_splits++];
-  **out = (tn_split){.plan = plan,
-                     .snapshot_id = plan->snapshot.id,
-                     .partition = partition,
-                     .bucket = bucket,
-                     .has_total_buckets = true,
-                     .total_buckets = total_buckets};
-  return TARN_OK;
-}
-
-static tarn_status attach_vectors(planner *p, tn_split *split, tarn_error *err) {
-  tn_dv_place *places;
-  if (!p->table->facts.deletion_vectors || split->is_streaming) {
-    return TARN_OK;
-  }
-  places = tn_arena_calloc(&p->plan->arena, (size_t)split->n_files + 1, sizeof(*places));
-  if (places == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < split->n_files; i++) {
-    tn_deletions_find(&p->deletions, split->partition, split->bucket, split->files[i].file_name,
-                      &places[i]);
-  }
-  split->deletions = places;
-  return TARN_OK;
-}
-
-static tarn_status add_split(planner *p, const tn_file_group *group, const tn_pack *pack,
-                             const char *path, bool is_streaming, tarn_error *err) {
-  tn_data_file *files =
-      tn_arena_alloc(&p->plan->arena, ((size_t)pack->n_files + 1) * sizeof(*files));
-  tn_split *split;
-  if (files == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < pack->n_files; i++) {
-    tn_scan_entry_file(pack->files[i], &files[i]);
-  }
-  TN_TRY(new_split(p, group->partition, group->bucket, group->total_buckets, &split, err));
-  split->bucket_path = path;
-  split->files = files;
-  split->n_files = pack->n_files;
-  split->is_streaming = is_streaming;
-  split->is_raw_convertible = pack->is_raw_convertible;
-  return attach_vectors(p, split, err);
-}
-
 /* Must the changes of a bucket stay together, in their order? */
 static bool stays_whole(const tn_table *table) {
   return !table->facts.data_evolution &&
@@ -212,14 +136,15 @@ static tarn_status split_group(planner *p, tn_file_group *group, bool is_streami
   if (group->n_files > INT32_MAX) {
     return tn_fail(err, TARN_E_LIMIT, "more than %d files in a split", INT32_MAX);
   }
-  TN_TRY(bucket_path(p, group->partition, group->bucket, &path, err));
+  TN_TRY(tn_split_maker_path(&p->maker, group, &path, err));
   if (is_streaming && stays_whole(p->table)) {
     const tn_pack all = {group->files, (int32_t)group->n_files, true};
-    return add_split(p, group, &all, path, true, err);
+    return tn_split_maker_add_pack(&p->maker, group, &all, path, true, NULL, err);
   }
   TN_TRY(tn_pack_group(p->table, group, arena, &packs, err));
   for (int32_t i = 0; i < packs.count; i++) {
-    TN_TRY(add_split(p, group, &packs.items[i], path, is_streaming, err));
+    TN_TRY(tn_split_maker_add_pack(&p->maker, group, &packs.items[i], path, is_streaming,
+                                   &p->deletions, err));
   }
   return TARN_OK;
 }
@@ -308,9 +233,11 @@ static tarn_status gather_changes(planner *p, tarn_error *err) {
 static tarn_status make_overwrite_splits(planner *p, tarn_error *err) {
   for (size_t i = 0; i < p->n_changes; i++) {
     const bucket_change *c = &p->changes[i];
+    const tn_file_group group = {
+        .partition = c->partition, .bucket = c->bucket, .total_buckets = c->total_buckets};
     tn_split *split;
-    TN_TRY(new_split(p, c->partition, c->bucket, c->total_buckets, &split, err));
-    TN_TRY(bucket_path(p, c->partition, c->bucket, &split->bucket_path, err));
+    TN_TRY(tn_split_maker_add(&p->maker, &group, &split, err));
+    TN_TRY(tn_split_maker_path(&p->maker, &group, &split->bucket_path, err));
     split->before = c->files[0];
     split->n_before = (int32_t)c->count[0];
     split->files = c->files[1];
@@ -323,22 +250,9 @@ static tarn_status make_overwrite_splits(planner *p, tarn_error *err) {
 
 /* ------------------------------------------------------------------ planning */
 
-/* What splits point into becomes the plan's. */
 static tarn_status take_over_memory(planner *p, tarn_error *err) {
-  tn_plan *plan = p->plan;
-  int32_t n = p->entries.n_workers;
-  tn_split *splits = tn_arena_alloc(&plan->arena, ((size_t)plan->n_splits + 1) * sizeof(*splits));
-  plan->parts = tn_arena_calloc(&plan->arena, (size_t)n + 1, sizeof(*plan->parts));
-  if (splits == NULL || plan->parts == NULL) {
-    return tn_oom(err);
-  }
-  if (plan->n_splits > 0) {
-    memcpy(splits, plan->splits, (size_t)plan->n_splits * sizeof(*splits));
-  }
-  plan->splits = splits;
-  tn_entries_take_arenas(&p->entries, plan->parts);
-  plan->n_parts = n;
-  return TARN_OK;
+  tn_entries *const sets[] = {&p->entries};
+  return tn_split_maker_finish(&p->maker, sets, TN_COUNT(sets), err);
 }
 
 static tarn_status read_vectors(planner *p, const tn_snapshot *s, tarn_error *err) {
@@ -398,6 +312,7 @@ tarn_status tn_snapshot_plan(const tn_snapshot_scan *scan, tn_snapshot_part part
     return tn_oom(err);
   }
   tn_arena_init(&p.scratch, &env->mem, TN_PLAN_ARENA_BYTES);
+  p.maker = (tn_split_maker){.plan = p.plan, .scratch = &p.scratch};
   tn_map_init(&p.deletions.by_file, &env->mem);
   tn_map_init(&p.by_bucket, &env->mem);
   p.plan->kind = kinds[part];
