@@ -406,7 +406,10 @@ static tarn_status write_stream(write_job *job, tarn_error *err) {
     }
     cli_progress_update(&job->session->progress, job->committed_rows + job->since_commit);
   } while (st == TARN_OK && !batch.is_end && !cli_ending_came());
-  st = st == TARN_OK && job->since_commit > 0 ? commit_followed(job, err) : st;
+  if (st == TARN_OK) {
+    st = job->since_commit > 0 ? commit_followed(job, err)
+                               : cli_follow_metrics(&job->follow, job->writer, err);
+  }
   for (int i = 0; i < CLI_MAX_COMPACTIONS && st == TARN_OK && job->was_dropped; i++) {
     st = commit_followed(job, err);
   }
