@@ -12,20 +12,7 @@
 #define SNAPSHOT_TRIES 5
 #define PATH_LIMIT ((size_t)1 << 20)
 
-/* ------------------------------------------------------------------ manifests */
-
-typedef struct manifest_sink {
-  const tn_scan_filter *filter;
-  tn_arena *arena;
-  tn_manifest_refs refs;
-} manifest_sink;
-
-static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
-  manifest_sink *sink = ctx;
-  bool may_match;
-  TN_TRY(tn_scan_filter_manifest(sink->filter, m, &may_match, err));
-  return may_match ? tn_manifest_refs_add(&sink->refs, sink->arena, m, err) : TARN_OK;
-}
+/* ------------------------------------------------------------------ entries */
 
 static bool is_partition_column(void *ctx, int32_t field_id) {
   return tn_schema_partition_key(ctx, field_id) >= 0;
@@ -33,15 +20,10 @@ static bool is_partition_column(void *ctx, int32_t field_id) {
 
 static tarn_status read_entries(tn_table *table, const tn_pred *predicate,
                                 const tarn_cancel *cancel, tn_live_table *live, tarn_error *err) {
-  const tn_snapshot *s = &live->snapshot;
   tn_scan_filter filter = {0};
-  manifest_sink sink = {.filter = &filter, .arena = &live->arena};
+  tn_manifest_refs manifests = {0};
   tn_entries_request request = {
       .table = table, .filter = &filter, .keeps_stats = true, .row_limit = -1, .cancel = cancel};
-  const tn_manifest_name names[] = {
-      {s->base_manifest_list, s->base_manifest_list_size, -1},
-      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
-  };
   if (predicate != NULL && !tn_pred_only_uses(predicate, is_partition_column, table->schema)) {
     return tn_fail(
         err, TARN_E_INVALID,
@@ -49,14 +31,9 @@ static tarn_status read_entries(tn_table *table, const tn_pred *predicate,
         table->full_name);
   }
   TN_TRY(tn_scan_filter_init(&filter, table, predicate, &live->arena, err));
-  for (size_t i = 0; i < TN_COUNT(names); i++) {
-    if (names[i].name != NULL) {
-      TN_TRY(tn_manifest_list_read(table->env, table->storage, &tn_plan_readers, table->path,
-                                   &names[i], on_manifest, &sink, err));
-    }
-  }
-  request.manifests = sink.refs.items;
-  request.n_manifests = (int32_t)sink.refs.count;
+  TN_TRY(tn_manifest_refs_read(&manifests, table, &live->snapshot, &filter, &live->arena, err));
+  request.manifests = manifests.items;
+  request.n_manifests = (int32_t)manifests.count;
   return tn_entries_read(&request, &live->entries, err);
 }
 

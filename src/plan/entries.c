@@ -59,6 +59,39 @@ tarn_status tn_manifest_refs_add(tn_manifest_refs *refs, tn_arena *arena,
   return TARN_OK;
 }
 
+typedef struct list_read {
+  tn_manifest_refs *refs;
+  const tn_scan_filter *filter;
+  tn_arena *arena;
+} list_read;
+
+static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
+  list_read *r = ctx;
+  bool may_match;
+  if (m->n_added <= 0 && m->n_deleted <= 0) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_scan_filter_manifest(r->filter, m, &may_match, err));
+  return may_match ? tn_manifest_refs_add(r->refs, r->arena, m, err) : TARN_OK;
+}
+
+tarn_status tn_manifest_refs_read(tn_manifest_refs *refs, tn_table *table,
+                                  const tn_snapshot *snapshot, const tn_scan_filter *filter,
+                                  tn_arena *arena, tarn_error *err) {
+  const tn_manifest_name lists[] = {
+      {snapshot->base_manifest_list, snapshot->base_manifest_list_size, -1},
+      {snapshot->delta_manifest_list, snapshot->delta_manifest_list_size, -1},
+  };
+  list_read r = {refs, filter, arena};
+  for (size_t i = 0; i < TN_COUNT(lists); i++) {
+    if (lists[i].name != NULL) {
+      TN_TRY(tn_manifest_list_read(table->env, table->storage, &tn_plan_readers, table->path,
+                                   &lists[i], on_manifest, &r, err));
+    }
+  }
+  return TARN_OK;
+}
+
 static tn_scan_entry *entry_at(const tn_scan_worker *w, int64_t i) {
   return &w->chunk[i >> CHUNK_SHIFT][i & (CHUNK - 1)];
 }

@@ -24,6 +24,7 @@
 #include "base/cancel.h"
 #include "base/map.h"
 #include "model/manifest.h"
+#include "model/snapshot.h"
 #include "plan/scan_filter.h"
 
 #define TN_NO_INDEX UINT32_MAX
@@ -71,6 +72,13 @@ TN_CHECKED tarn_status tn_manifest_refs_add(tn_manifest_refs *refs, tn_arena *ar
 
 /* How the files of manifests and of their lists are read. */
 extern const tn_record_readers tn_plan_readers;
+
+/* Add the manifests of a snapshot's state that hold entries and may match; names in the arena.
+ * Errors: NOT_FOUND (a list is gone), CORRUPT, IO, LIMIT, NOMEM. */
+TN_CHECKED tarn_status tn_manifest_refs_read(tn_manifest_refs *refs, tn_table *table,
+                                             const tn_snapshot *snapshot,
+                                             const tn_scan_filter *filter, tn_arena *arena,
+                                             tarn_error *err);
 
 typedef struct tn_entries_request {
   tn_table *table;

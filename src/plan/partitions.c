@@ -8,33 +8,6 @@
 #include "plan/plan_internal.h"
 #include "plan/travel.h"
 
-typedef struct listing {
-  tn_table *table;
-  tn_arena scratch;
-  tn_manifest_refs manifests;
-} listing;
-
-static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
-  listing *l = ctx;
-  return m->n_added > 0 || m->n_deleted > 0
-             ? tn_manifest_refs_add(&l->manifests, &l->scratch, m, err)
-             : TARN_OK;
-}
-
-static tarn_status read_lists(listing *l, const tn_snapshot *s, tarn_error *err) {
-  const tn_manifest_name names[] = {
-      {s->base_manifest_list, s->base_manifest_list_size, -1},
-      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
-  };
-  for (size_t i = 0; i < TN_COUNT(names); i++) {
-    if (names[i].name != NULL) {
-      TN_TRY(tn_manifest_list_read(l->table->env, l->table->storage, &tn_plan_readers,
-                                   l->table->path, &names[i], on_manifest, l, err));
-    }
-  }
-  return TARN_OK;
-}
-
 static void add_entry(tn_partition_info *info, const tn_scan_entry *e) {
   info->row_count = (int64_t)((uint64_t)info->row_count + (uint64_t)e->row_count);
   info->file_size = (int64_t)((uint64_t)info->file_size + (uint64_t)e->file_size);
@@ -77,21 +50,22 @@ static tarn_status sum_up(const tn_file_groups *groups, tn_arena *arena, tn_part
 tarn_status tn_plan_snapshot_partitions(tn_table *table, const tn_snapshot *snapshot,
                                         tn_arena *arena, tn_partition_info **out, int32_t *n_out,
                                         tarn_error *err) {
-  listing l = {.table = table};
   tn_scan_filter filter = {0};
+  tn_manifest_refs manifests = {0};
   tn_entries entries = {0};
   tn_entries_request request = {.table = table, .filter = &filter, .row_limit = -1};
   tn_file_groups groups = {0};
+  tn_arena scratch;
   tarn_status st;
   *out = NULL;
   *n_out = 0;
-  tn_arena_init(&l.scratch, &table->env->mem, TN_PLAN_ARENA_BYTES);
-  TN_TRY_TO(done, tn_scan_filter_init(&filter, table, NULL, &l.scratch, err));
-  TN_TRY_TO(done, read_lists(&l, snapshot, err));
-  request.manifests = l.manifests.items;
-  request.n_manifests = (int32_t)l.manifests.count;
+  tn_arena_init(&scratch, &table->env->mem, TN_PLAN_ARENA_BYTES);
+  TN_TRY_TO(done, tn_scan_filter_init(&filter, table, NULL, &scratch, err));
+  TN_TRY_TO(done, tn_manifest_refs_read(&manifests, table, snapshot, &filter, &scratch, err));
+  request.manifests = manifests.items;
+  request.n_manifests = (int32_t)manifests.count;
   TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
-  TN_TRY_TO(done, tn_groups_make(table, entries.items, entries.count, &l.scratch, &groups, err));
+  TN_TRY_TO(done, tn_groups_make(table, entries.items, entries.count, &scratch, &groups, err));
   TN_TRY_TO(done, sum_up(&groups, arena, out, n_out, err));
 done:
   if (st == TARN_E_NOT_FOUND) {
@@ -99,7 +73,7 @@ done:
                           table->full_name, (long long)snapshot->id);
   }
   tn_entries_reset(&entries);
-  tn_arena_reset(&l.scratch);
+  tn_arena_reset(&scratch);
   return st;
 }
 

@@ -29,7 +29,6 @@ typedef struct restore {
   tn_open_bucket **buckets;
   size_t n_buckets;
   tn_arena arena;
-  tn_manifest_refs manifests;
   restored *states; /* by the numbers of buckets; NULL: the writer does not compact */
   int64_t snapshot_id;
 } restore;
@@ -87,37 +86,6 @@ static tarn_status make_filter(restore *r, tn_scan_filter *filter, tarn_error *e
     }
   }
   return tn_scan_filter_init(filter, r->w->table, all, &r->arena, err);
-}
-
-/* ------------------------------------------------------------------ manifests */
-
-typedef struct manifest_sink {
-  restore *r;
-  const tn_scan_filter *filter;
-} manifest_sink;
-
-static tarn_status on_manifest(void *ctx, const tn_manifest_file *m, tarn_error *err) {
-  manifest_sink *sink = ctx;
-  bool may_match;
-  TN_TRY(tn_scan_filter_manifest(sink->filter, m, &may_match, err));
-  return may_match ? tn_manifest_refs_add(&sink->r->manifests, &sink->r->arena, m, err) : TARN_OK;
-}
-
-static tarn_status read_lists(restore *r, const tn_scan_filter *filter, const tn_snapshot *s,
-                              tarn_error *err) {
-  const tn_table *table = r->w->table;
-  manifest_sink sink = {r, filter};
-  const tn_manifest_name names[] = {
-      {s->base_manifest_list, s->base_manifest_list_size, -1},
-      {s->delta_manifest_list, s->delta_manifest_list_size, -1},
-  };
-  for (size_t i = 0; i < TN_COUNT(names); i++) {
-    if (names[i].name != NULL) {
-      TN_TRY(tn_manifest_list_read(table->env, table->storage, &tn_plan_readers, table->path,
-                                   &names[i], on_manifest, &sink, err));
-    }
-  }
-  return TARN_OK;
 }
 
 /* ------------------------------------------------------------------ entries */
@@ -264,11 +232,11 @@ static tarn_status open_compactions(restore *r, tarn_error *err) {
 
 static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *err) {
   tn_scan_filter filter = {0};
+  tn_manifest_refs manifests = {0};
   tn_entries entries = {0};
   tn_entries_request request = {
       .table = r->w->table, .filter = &filter, .row_limit = -1, .cancel = r->w->options.cancel};
   tarn_status st = TARN_OK;
-  r->manifests = (tn_manifest_refs){0};
   r->states = NULL;
   r->snapshot_id = s->id;
   if (r->w->compaction != NULL) {
@@ -279,9 +247,9 @@ static tarn_status read_snapshot(restore *r, const tn_snapshot *s, tarn_error *e
     }
   }
   TN_TRY_TO(done, make_filter(r, &filter, err));
-  TN_TRY_TO(done, read_lists(r, &filter, s, err));
-  request.manifests = r->manifests.items;
-  request.n_manifests = (int32_t)r->manifests.count;
+  TN_TRY_TO(done, tn_manifest_refs_read(&manifests, r->w->table, s, &filter, &r->arena, err));
+  request.manifests = manifests.items;
+  request.n_manifests = (int32_t)manifests.count;
   TN_TRY_TO(done, tn_entries_read(&request, &entries, err));
   for (int64_t i = 0; i < entries.count; i++) {
     TN_TRY_TO(done, take_entry(r, entries.items[i], err));
