@@ -288,6 +288,7 @@ static tarn_status find_verb(cli_args *args, tarn_error *err) {
 }
 
 static tarn_status check_fit(const cli_args *args, tarn_error *err) {
+  static const cli_option_id files[] = {OPT_METRICS, OPT_STATE, OPT_DEAD_LETTER};
   const cli_verb *v = args->verb;
   char name[64];
   cli_verb_name(v, name, sizeof(name));
@@ -296,6 +297,13 @@ static tarn_status check_fit(const cli_args *args, tarn_error *err) {
         !cli_options_have(cli_common_options, (cli_option_id)i)) {
       return cli_usage(err, "'%s' takes no option --%s; see 'tarn help %s'", name,
                        cli_options[i].name, name);
+    }
+  }
+  for (size_t i = 0; i < CLI_COUNT(files); i++) {
+    const char *file = args->values[files[i]];
+    if (file != NULL && strcmp(file, "-") == 0) {
+      return cli_usage(err, "--%s -: expected a file, which is kept; ./- is one of that name",
+                       cli_options[files[i]].name);
     }
   }
   if (args->n_arguments < v->min_arguments) {

@@ -8,8 +8,10 @@
 #include "args.h"
 #include "nanoarrow/nanoarrow.h"
 #include "nearest.h"
+#include "utf8.h"
 
 #define MAX_DEPTH 64
+#define MAX_KEY_SHOWN 40
 
 bool cli_expected(cli_columns *columns, const char *format, ...) {
   va_list args;
@@ -455,6 +457,34 @@ static bool grow_keys(cli_columns *columns, size_t n) {
   return grown != NULL;
 }
 
+/* Two entries of a map with the same key, which is told if it is a text. */
+static bool refuse_key(cli_columns *columns, const cli_column *map, int64_t entry, int64_t before) {
+  const cli_column *key = &map->children[0].children[0];
+  cli_text shown = {0};
+  int32_t offsets[2];
+  int64_t begin, at;
+  size_t taken;
+  memcpy(offsets, buffer_of(map->array, 1) + (size_t)map->array->length * 4, 4);
+  at = offsets[0] + entry;
+  if (key->kind == CLI_COLUMN_TEXT) {
+    memcpy(offsets, buffer_of(key->array, 1) + (size_t)at * 4, sizeof(offsets));
+    begin = offsets[1] - offsets[0];
+    if (begin > 0) {
+      const char *text = (const char *)buffer_of(key->array, 2) + offsets[0];
+      size_t n = cli_utf8_cut(text, (size_t)begin, MAX_KEY_SHOWN, &taken);
+      cli_text_json(&shown, text, n);
+      cli_text_puts(&shown, n < (size_t)begin ? "..." : "");
+    } else {
+      cli_text_puts(&shown, "\"\"");
+    }
+  }
+  (void)cli_expected(columns, "each key once, but entry %lld has the key of entry %lld%s%.*s",
+                     (long long)entry + 1, (long long)before + 1, shown.len > 0 ? ", " : "",
+                     (int)shown.len, shown.len > 0 ? shown.data : "");
+  cli_text_reset(&shown);
+  return false;
+}
+
 /* The entries that came since the map's last end. */
 static bool has_distinct_keys(cli_columns *columns, const cli_column *map) {
   const struct ArrowArray *keys = map->children[0].children[0].array;
@@ -493,9 +523,7 @@ static bool has_distinct_keys(cli_columns *columns, const cli_column *map) {
       before = a->entry;
     }
   }
-  return twice < 0 ||
-         cli_expected(columns, "each key once, but entry %lld has the key of entry %lld",
-                      (long long)twice + 1, (long long)before + 1);
+  return twice < 0 || refuse_key(columns, map, twice, before);
 }
 
 /* ------------------------------------------------------------------ values */

@@ -7,6 +7,8 @@
 
 #define GAP 2       /* blanks between columns */
 #define MIN_WIDTH 8 /* cells are not cut below this */
+/* What a cell should have before columns are left out for it: a UUID fits. */
+#define WANTED_WIDTH 36
 
 static const char ellipsis[] = "\xE2\x80\xA6"; /* one column */
 
@@ -60,6 +62,9 @@ void cli_grid_add(cli_grid *grid, const void *bytes, size_t n, cli_cell_style st
   if (cell->width > grid->columns[column].width) {
     grid->columns[column].width = cell->width;
   }
+  if (style == CLI_STYLE_HEADER) {
+    grid->columns[column].header = cell->width;
+  }
 }
 
 void cli_grid_rule(cli_grid *grid) {
@@ -71,37 +76,90 @@ void cli_grid_rule(cli_grid *grid) {
   }
 }
 
-/* The most columns that a cell may take so that a line fits. */
-static size_t find_cap(const cli_grid *grid) {
-  size_t widest = 0, low = MIN_WIDTH, high;
+/* ------------------------------------------------------------------ widths */
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* What a column cannot do without: its header, and a few letters of a cell. */
+static size_t floor_of(const cli_grid_column *c, bool keeps_headers) {
+  return least(c->width, keeps_headers && c->header > MIN_WIDTH ? c->header : MIN_WIDTH);
+}
+
+/* The columns of a line in which no cell takes more than `cap`, unless its column has to. */
+static size_t line_width(const cli_grid *grid, bool keeps_headers, size_t cap) {
+  size_t sum = strlen(grid->indent), n = 0;
   for (size_t i = 0; i < grid->n_columns; i++) {
-    widest = grid->columns[i].width > widest ? grid->columns[i].width : widest;
-  }
-  if (grid->max_width == 0 || widest <= MIN_WIDTH) {
-    return widest;
-  }
-  high = widest;
-  while (low < high) { /* the largest cap with which it fits, else MIN_WIDTH */
-    size_t mid = low + (high - low + 1) / 2, sum = strlen(grid->indent);
-    for (size_t i = 0; i < grid->n_columns; i++) {
-      size_t w = grid->columns[i].width;
-      sum += (w < mid ? w : mid) + (i > 0 ? GAP : 0);
+    const cli_grid_column *c = &grid->columns[i];
+    size_t floor = floor_of(c, keeps_headers);
+    if (!c->is_hidden) {
+      sum += (n++ > 0 ? GAP : 0) + (cap > floor ? least(c->width, cap) : floor);
     }
-    if (sum <= grid->max_width) {
+  }
+  return sum;
+}
+
+/* The column that is left out next, or n_columns. */
+static size_t next_hidden(const cli_grid *grid) {
+  size_t found = grid->n_columns;
+  for (size_t i = 0; i < grid->n_columns; i++) {
+    const cli_grid_column *c = &grid->columns[i];
+    if (!c->is_hidden && c->rank > 0 &&
+        (found == grid->n_columns || c->rank >= grid->columns[found].rank)) {
+      found = i;
+    }
+  }
+  return found;
+}
+
+static void decide_layout(cli_grid *grid) {
+  size_t column;
+  grid->layout = CLI_GRID_LIES;
+  if (grid->max_width == 0) {
+    return;
+  }
+  while (line_width(grid, true, WANTED_WIDTH) > grid->max_width &&
+         (column = next_hidden(grid)) < grid->n_columns) {
+    grid->columns[column].is_hidden = true;
+    grid->n_hidden++;
+  }
+  if (grid->may_stand && line_width(grid, true, 0) > grid->max_width) {
+    grid->layout = CLI_GRID_STANDS;
+  }
+}
+
+/* Fair shares: the short ones get what they need, the others the same. */
+static void share_width(cli_grid *grid) {
+  size_t low = 0, high = 0;
+  bool keeps_headers = grid->max_width == 0 || line_width(grid, true, 0) <= grid->max_width;
+  for (size_t i = 0; i < grid->n_columns; i++) {
+    high = grid->columns[i].width > high ? grid->columns[i].width : high;
+  }
+  low = grid->max_width == 0 ? high : 0;
+  while (low < high) { /* the largest cap with which it fits */
+    size_t mid = low + (high - low + 1) / 2;
+    if (line_width(grid, keeps_headers, mid) <= grid->max_width) {
       low = mid;
     } else {
       high = mid - 1;
     }
   }
-  return low;
+  for (size_t i = 0; i < grid->n_columns; i++) {
+    cli_grid_column *c = &grid->columns[i];
+    size_t floor = floor_of(c, keeps_headers);
+    c->shown = low > floor ? least(c->width, low) : floor;
+  }
 }
 
-static void print_cell(const cli_grid *grid, const grid_cell *cell, size_t column, size_t cap,
-                       cli_text *out) {
+/* ------------------------------------------------------------------ print */
+
+/* A cell in `width` columns; is_padded: with the blanks behind it. */
+static void print_cell(const cli_grid *grid, const grid_cell *cell, size_t width, bool is_right,
+                       bool is_padded, cli_text *out) {
   static const char *const colors[] = {"", "\x1b[2m", "\x1b[1m"};
-  size_t width = grid->columns[column].width < cap ? grid->columns[column].width : cap;
   size_t length = cell->length, shown = cell->width;
-  bool is_cut = cell->width > width, is_last = column + 1 == grid->n_columns;
+  bool is_cut = cell->width > width;
   bool is_colored = grid->has_colors && cell->style != CLI_STYLE_PLAIN;
   const char *text = grid->text.data + cell->begin;
   if (cell->is_rule) {
@@ -112,7 +170,7 @@ static void print_cell(const cli_grid *grid, const grid_cell *cell, size_t colum
     length = cli_utf8_cut(text, cell->length, width - 1, &shown);
     shown++;
   }
-  if (grid->columns[column].is_right) {
+  if (is_right) {
     cli_text_fill(out, ' ', width - shown);
   }
   if (is_colored) {
@@ -127,30 +185,74 @@ static void print_cell(const cli_grid *grid, const grid_cell *cell, size_t colum
   if (is_colored) {
     cli_text_puts(out, "\x1b[0m");
   }
-  if (!grid->columns[column].is_right && !is_last) {
+  if (is_padded && !is_right) {
     cli_text_fill(out, ' ', width - shown);
   }
 }
 
+static void print_line(const cli_grid *grid, const grid_cell *cells, cli_text *out) {
+  size_t begin = out->len, last = grid->n_columns, n = 0;
+  while (last > 0 && grid->columns[last - 1].is_hidden) {
+    last--;
+  }
+  cli_text_puts(out, grid->indent);
+  for (size_t i = 0; i < last; i++) {
+    const cli_grid_column *c = &grid->columns[i];
+    if (!c->is_hidden) {
+      cli_text_fill(out, ' ', n++ > 0 ? GAP : 0);
+      print_cell(grid, &cells[i], c->shown, c->is_right, i + 1 < last, out);
+    }
+  }
+  while (last > 0 && cells[last - 1].width == 0 && out->len > begin &&
+         out->data[out->len - 1] == ' ') {
+    out->len--; /* nothing stands there */
+  }
+  cli_text_char(out, '\n');
+}
+
+/* A row as lines: its number, then each name and value. */
+static void print_standing(cli_grid *grid, const grid_cell *cells, cli_text *out) {
+  size_t widest = 0, taken;
+  if (cells[0].style == CLI_STYLE_HEADER || cells[0].is_rule) {
+    return;
+  }
+  for (size_t i = 0; i < grid->n_columns; i++) {
+    size_t width = cli_utf8_width(grid->columns[i].name, strlen(grid->columns[i].name));
+    widest = width > widest ? width : widest;
+  }
+  widest = least(widest, grid->max_width / 2);
+  cli_text_printf(out, "%srow %lld%s\n", grid->has_colors ? "\x1b[1m" : "",
+                  (long long)++grid->n_rows, grid->has_colors ? "\x1b[0m" : "");
+  for (size_t i = 0; i < grid->n_columns; i++) {
+    const char *name = grid->columns[i].name;
+    size_t length = cli_utf8_cut(name, strlen(name), widest, &taken);
+    size_t left = grid->max_width > widest + 2 * GAP ? grid->max_width - widest - 2 * GAP : 0;
+    cli_text_fill(out, ' ', GAP);
+    cli_text_line(out, name, length);
+    if (cells[i].width > 0) {
+      cli_text_fill(out, ' ', GAP + (widest > taken ? widest - taken : 0));
+      print_cell(grid, &cells[i], left > MIN_WIDTH ? left : MIN_WIDTH, false, false, out);
+    }
+    cli_text_char(out, '\n');
+  }
+}
+
 void cli_grid_print(cli_grid *grid, cli_text *out) {
-  size_t cap = find_cap(grid);
   if (grid->text.is_broken) {
     out->is_broken = true;
     return;
   }
+  if (grid->layout == CLI_GRID_UNDECIDED) {
+    decide_layout(grid);
+  }
+  share_width(grid);
   for (size_t i = 0; grid->n_columns > 0 && i + grid->n_columns <= grid->n_cells;
        i += grid->n_columns) {
-    size_t begin = out->len;
-    cli_text_puts(out, grid->indent);
-    for (size_t j = 0; j < grid->n_columns; j++) {
-      cli_text_fill(out, ' ', j > 0 ? GAP : 0);
-      print_cell(grid, &grid->cells[i + j], j, cap, out);
+    if (grid->layout == CLI_GRID_STANDS) {
+      print_standing(grid, &grid->cells[i], out);
+    } else {
+      print_line(grid, &grid->cells[i], out);
     }
-    while (grid->cells[i + grid->n_columns - 1].width == 0 && out->len > begin &&
-           out->data[out->len - 1] == ' ') {
-      out->len--; /* nothing stands there */
-    }
-    cli_text_char(out, '\n');
   }
   grid->n_cells = 0;
   grid->text.len = 0;

@@ -3,9 +3,15 @@
  * Cells are added row by row; every print shows what was added since the last one, so that a long
  * table can be shown in pieces. Widths only grow. Memory that runs out is remembered in `text` and
  * in the text that is printed to.
+ *
+ * Where a line has no room for all (max_width), the first print decides: columns of the highest
+ * rank are left out until the others have room; then the widest cells are cut, headers last; and
+ * where not even the headers have room, rows stand (may_stand): a line for each of their values.
  */
 #ifndef CLI_GRID_H
 #define CLI_GRID_H
+
+#include <stdint.h>
 
 #include "text.h"
 
@@ -16,8 +22,13 @@ typedef enum cli_cell_style {
 } cli_cell_style;
 
 typedef struct cli_grid_column {
-  bool is_right; /* aligned */
-  size_t width;  /* columns of the terminal */
+  bool is_right;    /* aligned */
+  size_t width;     /* columns of the terminal */
+  size_t header;    /* of its header alone */
+  const char *name; /* borrowed; for rows that stand */
+  uint32_t rank;    /* 0: never left out; else those of the highest rank are first */
+  bool is_hidden;
+  size_t shown; /* columns of the terminal that it has now */
 } cli_grid_column;
 
 typedef struct cli_grid {
@@ -27,7 +38,11 @@ typedef struct cli_grid {
   struct cli_grid_cell *cells;
   size_t n_cells, capacity;
   bool has_colors;
-  size_t max_width; /* of a line, 0: any; wide cells are cut for it */
+  size_t max_width; /* of a line, 0: any */
+  bool may_stand;   /* the columns have names */
+  enum { CLI_GRID_UNDECIDED = 0, CLI_GRID_LIES, CLI_GRID_STANDS } layout;
+  size_t n_hidden; /* columns that are left out */
+  int64_t n_rows;  /* that stand */
   const char *indent;
 } cli_grid;
 

@@ -21,10 +21,33 @@ typedef struct json_row {
 
 /* ------------------------------------------------------------------ faults */
 
+/* Up to the bracket that closes the first one, or a little more than what is shown. */
+static size_t nested_length(const char *text, size_t n) {
+  size_t length = 0, depth = 0;
+  bool is_string = false;
+  while (length < n && length <= MAX_SHOWN && (unsigned char)text[length] >= 0x20) {
+    char c = text[length++];
+    if (is_string && c == '\\' && length < n) {
+      length++;
+    } else if (c == '"') {
+      is_string = !is_string;
+    } else if (!is_string && (c == '[' || c == '{')) {
+      depth++;
+    } else if (!is_string && (c == ']' || c == '}') && --depth == 0) {
+      break;
+    }
+  }
+  return length;
+}
+
 /* How much of the text to show: the value that begins here, cut. */
 static size_t shown_length(const char *text, size_t n) {
   size_t taken, length = 0;
   bool is_string = n > 0 && text[0] == '"';
+  if (n > 0 && (text[0] == '[' || text[0] == '{')) {
+    length = nested_length(text, n);
+    return length <= MAX_SHOWN ? length : cli_utf8_cut(text, length, MAX_SHOWN, &taken);
+  }
   while (length < n && (unsigned char)text[length] >= 0x20 &&
          (is_string
               ? length == 0 || text[length - 1] != '"' || length == 1 || text[length - 2] == '\\'

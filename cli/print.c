@@ -1,6 +1,7 @@
 /* print.c - what commands print: rows of a stream, facts, names. */
 #include <stdlib.h>
 
+#include "change.h"
 #include "json.h"
 #include "nanoarrow/nanoarrow.h"
 #include "session.h"
@@ -14,6 +15,7 @@ cli_row_style cli_session_style(const cli_session *s, bool has_kind) {
   style.null_text = s->args->values[OPT_NULL];
   style.has_colors = s->has_colors;
   style.max_width = s->max_width;
+  style.first_columns = s->first_columns;
   style.options = s->args->table_options;
   style.n_options = s->args->n_table_options;
   return style;
@@ -69,6 +71,11 @@ int cli_print_stream(cli_session *s, struct ArrowArrayStream *stream, bool has_k
            : cli_rows_begin(s->env, &schema, &style, &s->output, &rows, &err);
   if (st == TARN_OK) {
     st = print_batches(s, stream, rows, n_rows, &err);
+  }
+  if (st == TARN_OK && cli_rows_hidden(rows) > 0) {
+    cli_report_note(&s->report,
+                    "%zu more column%s: -f jsonl shows all, --select those that it names",
+                    cli_rows_hidden(rows), cli_s((int64_t)cli_rows_hidden(rows)));
   }
   cli_rows_free(rows);
   stream->release(stream);

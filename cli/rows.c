@@ -174,6 +174,21 @@ static tarn_status csv_add(cli_rows *rows, const struct ArrowArray *batch, tarn_
 
 /* ------------------------------------------------------------------ table */
 
+/* 0 is never left out. */
+static uint32_t rank_of(const cli_rows *rows, int32_t column) {
+  const char *const *first = rows->style.first_columns;
+  uint32_t rank = 0;
+  if (first == NULL) {
+    return 0;
+  }
+  for (; first[rank] != NULL; rank++) {
+    if (strcmp(first[rank], rows->cells->root.children[column].name) == 0) {
+      return rank;
+    }
+  }
+  return rank + 1 + (uint32_t)column;
+}
+
 static tarn_status table_begin(cli_rows *rows, tarn_error *err) {
   const cli_cell *root = &rows->cells->root;
   if (!cli_grid_init(&rows->grid, (size_t)root->n_children)) {
@@ -184,9 +199,12 @@ static tarn_status table_begin(cli_rows *rows, tarn_error *err) {
   }
   rows->grid.has_colors = rows->style.has_colors;
   rows->grid.max_width = rows->style.max_width;
+  rows->grid.may_stand = true;
   for (int32_t i = 0; i < root->n_children; i++) {
     const cli_cell *cell = &root->children[i];
     rows->grid.columns[i].is_right = cell->is_number;
+    rows->grid.columns[i].name = cell->name;
+    rows->grid.columns[i].rank = rank_of(rows, i);
     if (rows->style.has_header) {
       cli_grid_add(&rows->grid, cell->name, strlen(cell->name), CLI_STYLE_HEADER);
     }
@@ -412,6 +430,10 @@ void cli_rows_tell_time(cli_rows *rows, int64_t made_ms) {
 
 bool cli_rows_wait(const cli_rows *rows) {
   return rows->changes != NULL && cli_changes_waits(rows->changes);
+}
+
+size_t cli_rows_hidden(const cli_rows *rows) {
+  return rows->grid.n_hidden;
 }
 
 int64_t cli_rows_count(const cli_rows *rows) {

@@ -24,11 +24,14 @@ typedef enum cli_format {
 
 typedef struct cli_row_style {
   cli_format format;
-  bool has_kind;              /* the first column is the row kind */
-  bool has_header;            /* csv, table */
-  const char *null_text;      /* csv, table; NULL: the format's own */
-  bool has_colors;            /* table */
-  size_t max_width;           /* of a line of a table; 0: any */
+  bool has_kind;         /* the first column is the row kind */
+  bool has_header;       /* csv, table */
+  const char *null_text; /* csv, table; NULL: the format's own */
+  bool has_colors;       /* table */
+  size_t max_width;      /* of a line of a table; 0: any */
+  /* table: columns that lines which are too narrow for all have first, the most important one in
+   * front; NULL-terminated. NULL: they have all, and rows stand where that is too much. */
+  const char *const *first_columns;
   const tarn_option *options; /* of the table; parquet obeys those that tell how to write files */
   size_t n_options;
   const char *facts; /* debezium, canal: what tarn_table_describe() tells; borrowed to begin */
@@ -50,6 +53,8 @@ void cli_rows_tell_time(cli_rows *rows, int64_t made_ms);
 /* Does a row wait for the one behind it, to be printed with it? cli_rows_end() prints it, and may
  * be called again and again. */
 bool cli_rows_wait(const cli_rows *rows);
+/* Columns of a table that a narrow terminal has no room for. */
+size_t cli_rows_hidden(const cli_rows *rows);
 /* Rows printed, or records of a feed. */
 int64_t cli_rows_count(const cli_rows *rows);
 

@@ -241,9 +241,19 @@ static int fail_with(cli_session *s, const tarn_error *err, int code) {
   return code;
 }
 
+/* The table of the command line has a name that no table can have. */
+static bool is_bad_name(const cli_session *s, const tarn_error *err) {
+  static const char words[] = "invalid table name '";
+  const size_t n_words = sizeof(words) - 1;
+  const char *given = s->args->n_arguments > 0 ? s->args->arguments[0] : "";
+  return err->status == TARN_E_INVALID && strncmp(err->message, words, n_words) == 0 &&
+         strncmp(err->message + n_words, given, strcspn(given, "$")) == 0;
+}
+
 int cli_fail(cli_session *s, const tarn_error *err) {
-  return err->os_errno == CLI_ERRNO_USAGE ? cli_fail_usage(s, err)
-                                          : fail_with(s, err, exit_code(err->status));
+  return err->os_errno == CLI_ERRNO_USAGE || is_bad_name(s, err)
+             ? cli_fail_usage(s, err)
+             : fail_with(s, err, exit_code(err->status));
 }
 
 int cli_fail_usage(cli_session *s, const tarn_error *err) {

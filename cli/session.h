@@ -19,7 +19,8 @@ struct cli_session {
   cli_output output;
   cli_format format;
   bool has_colors;
-  size_t max_width; /* of a line on standard output; 0: it is no terminal */
+  size_t max_width;                 /* of a line on standard output; 0: it is no terminal */
+  const char *const *first_columns; /* as cli_row_style has them */
   cli_progress progress;
   tarn_env *env;
   tarn_cancel *cancel;

@@ -251,6 +251,9 @@ int cli_run_fsck(cli_session *s) {
   tarn_error err;
   int code;
   tarn_status st = cli_time(s->args, OPT_LEFT_SINCE, &o.left_since_ms, &err);
+  if (cli_args_has(s->args, OPT_LEFT_SINCE) && o.left_since_ms == 0) {
+    o.left_since_ms = -1; /* 1970 itself: 0 is none */
+  }
   if (st == TARN_OK) {
     st = cli_session_table(s, NULL, &table, &err);
   }

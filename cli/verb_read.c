@@ -119,6 +119,28 @@ int cli_run_read(cli_session *s) {
   return cli_args_has(s->args, OPT_COUNT) ? print_count(s) : print_rows(s, NULL);
 }
 
+/* What the lists show where there is no room for all. */
+static const char *const snapshot_columns[] = {
+    "snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count",
+    "commit_user", "schema_id",   "watermark",   "commit_identifier",  NULL};
+static const char *const schema_columns[] = {"schema_id", "fields",         "update_time",
+                                             "options",   "partition_keys", NULL};
+static const char *const tag_columns[] = {"tag_name",      "snapshot_id", "commit_time",
+                                          "time_retained", "create_time", NULL};
+static const char *const partition_columns[] = {
+    "partition", "record_count", "file_count", "file_size_in_bytes", "last_update_time", NULL};
+
 int cli_run_system_table(cli_session *s) {
-  return print_rows(s, s->args->verb->parameter);
+  static const struct {
+    const char *table;
+    const char *const *first;
+  } lists[] = {{"snapshots", snapshot_columns},
+               {"schemas", schema_columns},
+               {"tags", tag_columns},
+               {"partitions", partition_columns}};
+  const char *table = s->args->verb->parameter;
+  for (size_t i = 0; i < CLI_COUNT(lists) && !cli_args_has(s->args, OPT_SELECT); i++) {
+    s->first_columns = strcmp(lists[i].table, table) == 0 ? lists[i].first : s->first_columns;
+  }
+  return print_rows(s, table);
 }

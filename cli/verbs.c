@@ -522,7 +522,7 @@ const cli_verb cli_verbs[] = {
      TAKES(OPT_SNAPSHOT, OPT_TIME_RETAINED, OPT_IF_NOT_EXISTS, OPT_BRANCH), CLI_SINCE_WRITE,
      "Tag the latest snapshot, or the one of --snapshot", NULL, cli_run_create_tag, NULL},
     {"tag", "delete", "TABLE NAME", 2, 2, CLI_VALUE_FOLDER,
-     TAKES(OPT_IF_EXISTS, OPT_BRANCH, OPT_DRY_RUN), CLI_SINCE_WRITE,
+     TAKES(OPT_IF_EXISTS, OPT_BRANCH, DANGER), CLI_SINCE_WRITE,
      "Delete a tag, with the files that only it kept", NULL, cli_run_delete_tag, NULL},
     {"tag", "rename", "TABLE NAME NEW", 3, 3, CLI_VALUE_FOLDER, TAKES(OPT_BRANCH), CLI_SINCE_WRITE,
      "Give a tag another name", NULL, cli_run_rename_tag, NULL},

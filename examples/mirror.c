@@ -218,7 +218,8 @@ int main(int argc, char **argv) {
       (status = copy(&m, follows, &error))) {
     fprintf(stderr, "%s: %s\n", tarn_status_name(status), error.message);
   } else {
-    printf("%" PRId64 " rows in %" PRId64 " commits\n", m.n_rows, m.n_commits);
+    printf("%" PRId64 " row%s in %" PRId64 " commit%s\n", m.n_rows, m.n_rows == 1 ? "" : "s",
+           m.n_commits, m.n_commits == 1 ? "" : "s");
   }
   close_mirror(&m);
   return status == TARN_OK ? 0 : 1;

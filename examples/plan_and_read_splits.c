@@ -66,14 +66,15 @@ static tarn_status plan_and_read(tarn_env *env, const char *folder, tarn_error *
         (status = tarn_split_encode(split, &bytes, error)) == TARN_OK) {
       int64_t before = n_rows;
       status = read_split(env, folder, &bytes, &n_rows, error);
-      printf("split %zu: %zu bytes, %" PRId64 " rows\n", i, bytes.length, n_rows - before);
+      printf("split %zu: %zu bytes, %" PRId64 " row%s\n", i, bytes.length, n_rows - before,
+             n_rows - before == 1 ? "" : "s");
     }
     tarn_string_free(&bytes);
     tarn_split_free(split);
   }
   if (status == TARN_OK) {
-    printf("snapshot %" PRId64 ": %zu splits, %" PRId64 " rows\n", tarn_plan_snapshot_id(plan),
-           n_splits, n_rows);
+    printf("snapshot %" PRId64 ": %zu split%s, %" PRId64 " row%s\n", tarn_plan_snapshot_id(plan),
+           n_splits, n_splits == 1 ? "" : "s", n_rows, n_rows == 1 ? "" : "s");
   }
 done:
   tarn_plan_free(plan);

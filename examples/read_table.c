@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
     goto failed;
   }
   n_rows = print_rows(&rows);
-  fprintf(stderr, "%" PRId64 " rows\n", n_rows);
+  fprintf(stderr, "%" PRId64 " row%s\n", n_rows, n_rows == 1 ? "" : "s");
   goto done;
 
 failed:

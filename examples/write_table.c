@@ -79,7 +79,8 @@ static tarn_status write_and_commit(tarn_table *table, int64_t n, tarn_error *er
            tarn_committer_commit(committer, TARN_BATCH_COMMIT, messages, NULL, &result, error))) {
     goto done;
   }
-  printf("%" PRId64 " rows, snapshot %" PRId64 "\n", n, result.last_snapshot_id);
+  printf("%" PRId64 " row%s, snapshot %" PRId64 "\n", n, n == 1 ? "" : "s",
+         result.last_snapshot_id);
 done:
   tarn_committer_free(committer);
   tarn_messages_free(messages);

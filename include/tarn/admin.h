@@ -166,7 +166,8 @@ typedef struct tarn_fsck_options {
   size_t struct_size;
   int32_t deep; /* 1: read the rows of all live files and compare them with the metadata */
   /* Files that nothing names and that were modified since (milliseconds since 1970) are faults: for
-   * who knows when the writers began that have ended. 0: they are only counted. */
+   * who knows when the writers began that have ended. 0: they are only counted; negative: a time
+   * before 1970. */
   int64_t left_since_ms;
   tarn_cancel *cancel; /* NULL: none */
 } tarn_fsck_options;

@@ -100,8 +100,9 @@ tarn_status tn_table_name_parse(tn_arena *arena, const char *text, tn_table_name
       database.len = 0;
     }
   } else if (dot == NULL || dot == text || dot[1] == '\0') {
-    return tn_fail(err, TARN_E_INVALID,
-                   "invalid table name '%s': expected DATABASE.TABLE or a path", text);
+    return tn_fail(
+        err, TARN_E_INVALID,
+        "invalid table name '%s': expected DB.TABLE, or the path of its folder with a '/'", text);
   } else {
     database = tn_slice_of(text, (size_t)(dot - text));
     object = tn_slice_text(dot + 1);

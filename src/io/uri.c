@@ -34,8 +34,11 @@ tarn_status tn_path_plain(tn_arena *arena, const char *path, const char **out, t
   *out = NULL;
   if (n_scheme > 0) {
     if (n_scheme != 4 || memcmp(path, "file", 4) != 0) {
-      return tn_fail(err, TARN_E_UNSUPPORTED, "storage scheme \"%.*s\" of %s", (int)n_scheme, path,
-                     path);
+      return tn_fail(
+          err, TARN_E_UNSUPPORTED,
+          "storage scheme \"%.*s\" of %s is not supported: expected a path of a local or "
+          "mounted folder, or file:///PATH",
+          (int)n_scheme, path, path);
     }
     rest = path + n_scheme + 1;
     if (rest[0] == '/' && rest[1] == '/') {

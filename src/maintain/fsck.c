@@ -483,7 +483,7 @@ static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, t
   }
   TN_TRY(st);
   f->n_unreachable++;
-  return f->request->left_since_ms > 0 && info.modified_ms >= f->request->left_since_ms
+  return f->request->left_since_ms != 0 && info.modified_ms >= f->request->left_since_ms
              ? tn_fsck_fault(f, "left", path, err, "nothing names it")
              : TARN_OK;
 }

@@ -28,7 +28,7 @@
 typedef struct tn_fsck_request {
   bool is_deep; /* read the rows of all live files */
   /* Files that nobody names and that were modified since are faults: for whoever knows when the
-   * writers began that have ended. 0: they are only counted. */
+   * writers began that have ended. 0: they are only counted; negative: before 1970. */
   int64_t left_since_ms;
   const tarn_cancel *cancel;
 } tn_fsck_request;
