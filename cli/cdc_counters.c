@@ -1,10 +1,8 @@
 /* cdc_counters.c - what a feed into tables counts. */
 #include "cdc_counters.h"
 
-#include <string.h>
-
+#include "counters.h"
 #include "follow.h"
-#include "follow_state.h"
 
 static tarn_status write_one(const cdc_run *run, const cdc_target *t, tarn_error *err) {
   const cdc_state *s = run->state;
@@ -15,10 +13,6 @@ static tarn_status write_one(const cdc_run *run, const cdc_target *t, tarn_error
                        .n_dropped = s->n_dropped,
                        .n_recovered = s->n_recovered};
   return cli_follow_metrics(&follow, t->writer, err);
-}
-
-static void put_head(cli_text *out, const char *name, const char *help, const char *type) {
-  cli_text_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* The name of a table as the value of a label. */
@@ -57,7 +51,7 @@ static void put_tables(cli_text *out, const cdc_target *targets) {
       {"tarn_feed_updatesWithoutBefore_total", "updates without the row before", "counter"},
   };
   for (size_t i = 0; i < CLI_COUNT(metrics); i++) {
-    put_head(out, metrics[i].name, metrics[i].help, metrics[i].type);
+    cli_counters_head(out, metrics[i].name, metrics[i].help, metrics[i].type);
     for (const cdc_target *t = targets; t != NULL; t = t->next) {
       cli_text_printf(out, "%s{table=\"", metrics[i].name);
       put_label(out, t->name);
@@ -68,27 +62,16 @@ static void put_tables(cli_text *out, const cdc_target *targets) {
 
 static tarn_status write_many(const cdc_run *run, const cdc_target *targets, tarn_error *err) {
   const cdc_state *s = run->state;
-  const struct {
-    const char *name, *help, *type;
-    int64_t value;
-  } metrics[] = {
+  const cli_counter counters[] = {
       {"tarn_sink_streamRows", "records of the feed, over all runs", "gauge", s->taken},
       {"tarn_sink_rowsDropped_total", "records that came again", "counter", s->n_dropped},
       {"tarn_sink_recoveredCommits", "made up for at the start", "gauge", s->n_recovered},
       {"tarn_feed_refused_total", "records refused by this run", "counter", run->refused.count},
   };
   cli_text out = {0};
-  tarn_status st;
-  for (size_t i = 0; i < CLI_COUNT(metrics); i++) {
-    put_head(&out, metrics[i].name, metrics[i].help, metrics[i].type);
-    cli_text_printf(&out, "%s %lld\n", metrics[i].name, (long long)metrics[i].value);
-  }
+  cli_counters_put(&out, counters, CLI_COUNT(counters));
   put_tables(&out, targets);
-  st = out.is_broken ? cli_no_memory(err)
-                     : cli_follow_state_write(run->session->args->values[OPT_METRICS], out.data,
-                                              out.len, false, err);
-  cli_text_reset(&out);
-  return st;
+  return cli_counters_write(&out, run->session->args->values[OPT_METRICS], err);
 }
 
 tarn_status cdc_counters_write(const cdc_run *run, cdc_target *targets, tarn_error *err) {

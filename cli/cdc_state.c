@@ -9,20 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "follow_state.h"
 #include "json.h"
 
-static tarn_status fail(tarn_error *err, tarn_status status, const char *path, const char *what) {
-  char message[sizeof(err->message)];
-  (void)snprintf(message, sizeof(message), "%.300s: %.680s", path, what);
-  memcpy(err->message, message, sizeof(message));
-  err->status = status;
-  return status;
-}
-
 static tarn_status corrupt(const cdc_state *s, tarn_error *err, const char *what) {
-  err->os_errno = 0;
-  return fail(err, TARN_E_CORRUPT, s->path, what);
+  return cli_error(err, TARN_E_CORRUPT, "%.300s: %s", s->path, what);
 }
 
 /* ------------------------------------------------------------------ the file */
@@ -109,11 +101,9 @@ static tarn_status read_file(cdc_state *s, bool *found, int64_t *letters, tarn_e
                        : "no state of 'table write --cdc --state', or damaged");
   }
   if (s->is_of_another) {
-    char what[600];
-    (void)snprintf(what, sizeof(what), "it is the state of a feed into other tables than %.400s",
-                   s->session->args->arguments[0]);
-    err->os_errno = 0;
-    return fail(err, TARN_E_INVALID, s->path, what);
+    return cli_error(err, TARN_E_INVALID,
+                     "%.300s: it is the state of a feed into other tables than %.400s", s->path,
+                     s->session->args->arguments[0]);
   }
   return TARN_OK;
 }
@@ -121,17 +111,21 @@ static tarn_status read_file(cdc_state *s, bool *found, int64_t *letters, tarn_e
 /* ------------------------------------------------------------------ letters */
 
 static tarn_status letters_failed(const cdc_state *s, tarn_error *err) {
-  err->os_errno = errno;
-  return fail(err, TARN_E_IO, s->session->args->values[OPT_DEAD_LETTER], strerror(errno));
+  int number = errno;
+  tarn_status st = cli_error(err, TARN_E_IO, "%.300s: %s",
+                             s->session->args->values[OPT_DEAD_LETTER], strerror(number));
+  err->os_errno = number;
+  return st;
 }
 
 /* Letters of two runs in one file could not be told apart. */
 static tarn_status lock_letters(const cdc_state *s, tarn_error *err) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(s->letters, F_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
-    err->os_errno = 0;
-    return fail(err, TARN_E_STATE, s->session->args->values[OPT_DEAD_LETTER],
-                "another run with a state keeps its letters here: each needs a file of its own");
+    return cli_error(
+        err, TARN_E_STATE,
+        "%.300s: another run with a state keeps its letters here: each needs a file of its own",
+        s->session->args->values[OPT_DEAD_LETTER]);
   }
   return TARN_OK; /* a file system without locks has none */
 }
@@ -224,9 +218,9 @@ static tarn_status restore(cdc_state *s, size_t i, tarn_sink *sink, tarn_error *
   put_seal(&expected, s->taken_before, letters, s->tombstone_is_all, i, s->n_parts, part->name);
   part->is_used = true;
   if (st != TARN_OK) {
-    char what[640];
-    (void)snprintf(what, sizeof(what), "table %.200s: %.400s", part->name, err->message);
-    st = fail(err, st, s->path, what);
+    char where[600];
+    (void)snprintf(where, sizeof(where), "%.300s: table %.200s", s->path, part->name);
+    st = cli_error_prefix(err, where);
   } else if (own.length != expected.len || memcmp(own.data, expected.data, own.length) != 0) {
     st = expected.is_broken ? cli_no_memory(err) : corrupt(s, err, "its first line was changed");
   }

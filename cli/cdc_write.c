@@ -11,6 +11,7 @@
 #include "cdc_counters.h"
 #include "cdc_target.h"
 #include "ending.h"
+#include "errors.h"
 #include "source.h"
 
 #define MAX_ROUTES 4096 /* of tables of the source that are remembered */
@@ -254,14 +255,10 @@ static tarn_status choose_target(cdc_job *job, const cdc_record *record, cdc_tar
   char name[780];
   *out = NULL;
   if (record->table.n == 0) {
-    err->status = TARN_E_INVALID;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "the record names no table%s, so it cannot be told where it goes",
-                   job->run.format->read == cdc_read_debezium
-                       ? " (a flat row does with add.fields=op,table)"
-                       : "");
-    return TARN_E_INVALID;
+    return cli_error(
+        err, TARN_E_INVALID, "the record names no table%s, so it cannot be told where it goes",
+        job->run.format->read == cdc_read_debezium ? " (a flat row does with add.fields=op,table)"
+                                                   : "");
   }
   source_name(record, name, sizeof(name));
   if (job->has_regex && regexec(&job->regex, name, 0, NULL, 0) != 0) {
@@ -275,24 +272,18 @@ static tarn_status choose_target(cdc_job *job, const cdc_record *record, cdc_tar
                           .schema_name = job->routes->schema,
                           .table = job->routes->table};
       source_name(&first, other, sizeof(other));
-      err->status = TARN_E_INVALID;
-      err->os_errno = 0;
-      (void)snprintf(err->message, sizeof(err->message),
-                     "a record of the table '%.200s', after those of '%.200s': --tables REGEX "
-                     "chooses, and {table} in the name of the table to write spreads them",
-                     name, other);
-      return TARN_E_INVALID;
+      return cli_error(err, TARN_E_INVALID,
+                       "a record of the table '%.200s', after those of '%.200s': --tables REGEX "
+                       "chooses, and {table} in the name of the table to write spreads them",
+                       name, other);
     }
     *out = job->targets;
     return TARN_OK;
   }
   if (!is_plain_name(&record->table) || !is_plain_name(&record->database) ||
       !is_plain_name(&record->schema_name) || record->table.n == 0) {
-    err->status = TARN_E_INVALID;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "the name '%.200s' of a source's table cannot be one of a table here", name);
-    return TARN_E_INVALID;
+    return cli_error(err, TARN_E_INVALID,
+                     "the name '%.200s' of a source's table cannot be one of a table here", name);
   }
   target_name(job, record);
   return job->name.is_broken ? cli_no_memory(err) : open_target(job, job->name.data, out, err);
@@ -531,32 +522,13 @@ static tarn_status take_record(cdc_job *job, size_t n, size_t length, tarn_error
 /* The first line: its length with the line break. *has_one is false at the end, and when the time
  * came first. */
 static tarn_status find_line(cdc_job *job, size_t *n, bool *has_one, tarn_error *err) {
-  cli_source *s = &job->source;
-  size_t looked_at = 0;
-  bool is_idle = false;
-  *has_one = job->is_idle = false;
-  for (;;) {
-    size_t left = cli_source_left(s);
-    const char *end =
-        left > looked_at ? memchr(cli_source_text(s) + looked_at, '\n', left - looked_at) : NULL;
-    tarn_status st;
-    if (end == NULL && s->is_end && cli_ending_came()) { /* a line that was cut short */
-      job->is_finished = true;
-      return TARN_OK;
-    }
-    if (end != NULL || s->is_end) {
-      *n = end != NULL ? (size_t)(end - cli_source_text(s)) + 1 : left;
-      *has_one = *n > 0;
-      job->is_finished = !*has_one;
-      return TARN_OK;
-    }
-    looked_at = left;
-    st = cli_source_fill(s, job->wake_ms, &is_idle, err);
-    if (st != TARN_OK || is_idle) {
-      job->is_idle = is_idle;
-      return st;
-    }
-  }
+  bool has_break;
+  tarn_status st = cli_source_find_line(&job->source, job->wake_ms, n, &has_break, err);
+  bool was_cut = !has_break && cli_ending_came(); /* in the middle of the line */
+  *has_one = st == TARN_OK && *n > 0 && !was_cut;
+  job->is_finished = st == TARN_OK && !*has_one && job->source.is_end;
+  job->is_idle = st == TARN_OK && *n == 0 && !job->source.is_end;
+  return st;
 }
 
 static tarn_status next_line(cdc_job *job, tarn_error *err) {

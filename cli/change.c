@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "as_of.h"
+#include "errors.h"
 #include "json.h"
 
 /* ------------------------------------------------------------------ asking and telling */
@@ -35,10 +36,7 @@ tarn_status cli_change_ask(cli_session *s, bool *is_to_go, tarn_error *err, cons
   n = read(STDIN_FILENO, answer, sizeof(answer));
   *is_to_go = n > 0 && (answer[0] == 'y' || answer[0] == 'Y');
   if (!*is_to_go) {
-    err->status = TARN_E_STATE;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message), "nothing was done");
-    return TARN_E_STATE;
+    return cli_error(err, TARN_E_STATE, "nothing was done");
   }
   return TARN_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "change.h"
+#include "errors.h"
 #include "json.h"
 
 #define TRAILER 12
@@ -174,10 +175,7 @@ void cli_complete_stats(const cli_complete *c, tarn_normaliser_stats *out) {
 /* ------------------------------------------------------------------ state */
 
 static tarn_status refuse(tarn_error *err, const char *path, const char *why) {
-  err->status = TARN_E_INVALID;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%.600s: %s", path, why);
-  return TARN_E_INVALID;
+  return cli_error(err, TARN_E_INVALID, "%.600s: %s", path, why);
 }
 
 tarn_status cli_complete_restore(cli_complete *c, const char *path, const char *state, size_t *n,

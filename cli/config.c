@@ -2,27 +2,15 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "errors.h"
+
 #define MAX_LINE 8192
-
-static tarn_status fail(tarn_error *err, tarn_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static tarn_status fail(tarn_error *err, tarn_status status, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  err->status = status;
-  err->os_errno = 0;
-  (void)vsnprintf(err->message, sizeof(err->message), format, args);
-  va_end(args);
-  return status;
-}
 
 static char *trim(char *text) {
   size_t n;
@@ -75,7 +63,7 @@ static tarn_status add_option(cli_config *c, const char *key, const char *value,
   if (options == NULL || own_key == NULL || own_value == NULL) {
     free(own_key);
     free(own_value);
-    return fail(err, TARN_E_NOMEM, "out of memory");
+    return cli_error(err, TARN_E_NOMEM, "out of memory");
   }
   c->options[c->n_options++] = (tarn_option){own_key, own_value};
   return TARN_OK;
@@ -100,12 +88,12 @@ static tarn_status take_line(cli_config *c, const char *path, char *line, int nu
   }
   colon = strchr(text, ':');
   if (is_nested || colon == NULL || (colon[1] != '\0' && colon[1] != ' ' && colon[1] != '\t')) {
-    return fail(err, TARN_E_INVALID, "%s: line %d: expected 'key: value'", path, number);
+    return cli_error(err, TARN_E_INVALID, "%s: line %d: expected 'key: value'", path, number);
   }
   *colon = '\0';
   value = take_value(trim(colon + 1));
   if (value == NULL) {
-    return fail(err, TARN_E_INVALID, "%s: line %d: a quote is not closed", path, number);
+    return cli_error(err, TARN_E_INVALID, "%s: line %d: a quote is not closed", path, number);
   }
   return add_option(c, trim(text), value, err);
 }
@@ -116,15 +104,15 @@ static tarn_status read_lines(cli_config *c, const char *path, FILE *file, tarn_
     tarn_status st;
     size_t n = strlen(line);
     if (n == sizeof(line) - 1 || ((n == 0 || line[n - 1] != '\n') && !feof(file))) {
-      return fail(err, TARN_E_INVALID, "%s: line %d is too long, or has a NUL character", path,
-                  number);
+      return cli_error(err, TARN_E_INVALID, "%s: line %d is too long, or has a NUL character", path,
+                       number);
     }
     st = take_line(c, path, line, number, err);
     if (st != TARN_OK) {
       return st;
     }
   }
-  return ferror(file) ? fail(err, TARN_E_IO, "%s: %s", path, strerror(errno)) : TARN_OK;
+  return ferror(file) ? cli_error(err, TARN_E_IO, "%s: %s", path, strerror(errno)) : TARN_OK;
 }
 
 tarn_status cli_config_read(const char *path, cli_config *out, tarn_error *err) {
@@ -133,8 +121,8 @@ tarn_status cli_config_read(const char *path, cli_config *out, tarn_error *err) 
   tarn_status st;
   memset(out, 0, sizeof(*out));
   if (file == NULL) {
-    return fail(err, errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO, "configuration file %s: %s",
-                path, strerror(errno));
+    return cli_error(err, errno == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO,
+                     "configuration file %s: %s", path, strerror(errno));
   }
   st = read_lines(out, path, file, err);
   (void)fclose(file);
@@ -144,13 +132,14 @@ tarn_status cli_config_read(const char *path, cli_config *out, tarn_error *err) 
   metastore = find_option(out, "metastore");
   warehouse = find_option(out, "warehouse");
   if (metastore != NULL && strcmp(metastore, "filesystem") != 0) {
-    return fail(err, TARN_E_UNSUPPORTED,
-                "%s: metastore '%s' is not in this release; expected filesystem", path, metastore);
+    return cli_error(err, TARN_E_UNSUPPORTED,
+                     "%s: metastore '%s' is not in this release; expected filesystem", path,
+                     metastore);
   }
   if (warehouse == NULL || *warehouse == '\0') {
-    return fail(err, TARN_E_INVALID, "%s names no warehouse: expected a line 'warehouse: DIR'",
-                path);
+    return cli_error(err, TARN_E_INVALID, "%s names no warehouse: expected a line 'warehouse: DIR'",
+                     path);
   }
   out->warehouse = strdup(warehouse);
-  return out->warehouse != NULL ? TARN_OK : fail(err, TARN_E_NOMEM, "out of memory");
+  return out->warehouse != NULL ? TARN_OK : cli_error(err, TARN_E_NOMEM, "out of memory");
 }

@@ -1,21 +1,13 @@
 /* follow.c - rows into a table, each once, over any number of runs. */
 #include "follow.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "errors.h"
 #include "follow_state.h"
-
-static tarn_status fail(tarn_error *err, tarn_status status, const char *path, const char *what) {
-  char message[sizeof(err->message)];
-  (void)snprintf(message, sizeof(message), "%.300s: %.680s", path, what);
-  memcpy(err->message, message, sizeof(message));
-  err->status = status;
-  return status;
-}
 
 /* ------------------------------------------------------------------ states */
 
@@ -27,10 +19,9 @@ static tarn_status restore(cli_follow *f, cli_follow_file *file, tarn_error *err
                                      file->bytes.len - file->n_head, &head, &result, err);
   if (st == TARN_OK &&
       (head.length != file->n_head || memcmp(head.data, file->bytes.data, file->n_head) != 0)) {
-    err->os_errno = 0;
-    st = fail(err, TARN_E_CORRUPT, f->state_path, "its first line was changed");
+    st = cli_error(err, TARN_E_CORRUPT, "%.300s: its first line was changed", f->state_path);
   } else if (st != TARN_OK) {
-    st = fail(err, st, f->state_path, err->message);
+    st = cli_error_prefix(err, f->state_path);
   }
   tarn_string_free(&head);
   if (st == TARN_OK) {
@@ -129,19 +120,6 @@ static void begin(cli_follow *f) {
   }
 }
 
-static tarn_status fail_state(tarn_error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static tarn_status fail_state(tarn_error *err, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  (void)vsnprintf(err->message, sizeof(err->message), format, args);
-  va_end(args);
-  err->status = TARN_E_STATE;
-  err->os_errno = 0;
-  return TARN_E_STATE;
-}
-
 static bool are_same(const char *a, const char *b) {
   struct stat facts[2];
   return stat(a, &facts[0]) == 0 && stat(b, &facts[1]) == 0 && facts[0].st_dev == facts[1].st_dev &&
@@ -161,10 +139,10 @@ static tarn_status look_at_link(const cli_follow *f, const cli_checkpoint *first
     st = cli_follow_link_parse(source, bytes, &link, err);
     if (st == TARN_OK &&
         (!are_same(link.sink.data, f->state_path) || strcmp(link.stream, first->stream) != 0)) {
-      st = fail_state(err,
-                      "%.300s: the place of its stream is kept in %.300s, and this is %.300s: give "
-                      "each pipeline two state files of its own",
-                      source, link.sink.data, f->state_path);
+      st = cli_error(err, TARN_E_STATE,
+                     "%.300s: the place of its stream is kept in %.300s, and this is %.300s: give "
+                     "each pipeline two state files of its own",
+                     source, link.sink.data, f->state_path);
     }
   }
   cli_follow_link_reset(&link);
@@ -197,19 +175,18 @@ static tarn_status check_first(const cli_follow *f, const cli_checkpoint *first,
   const char *path = f->state_path != NULL ? f->state_path : "FILE";
   if ((f->taken > 0 || f->checkpoint.state.len > 0) &&
       strcmp(f->checkpoint.stream, first->stream) != 0) {
-    return fail_state(err,
-                      "%.300s: the rows in the table are of another stream than those that come. "
-                      "The source's state file was lost, or it has none: it goes on with table "
-                      "tail --checkpoints --state %.300s; or begin anew, with new state files",
-                      path, path);
+    return cli_error(err, TARN_E_STATE,
+                     "%.300s: the rows in the table are of another stream than those that come. "
+                     "The source's state file was lost, or it has none: it goes on with table "
+                     "tail --checkpoints --state %.300s; or begin anew, with new state files",
+                     path, path);
   }
   if (f->taken < first->rows) {
-    return fail_state(
-        err,
-        "the source goes on at row %lld, but %lld are in the table: those between are "
-        "missing. Start it with the sink's own file: table tail --checkpoints --state "
-        "%.300s",
-        (long long)first->rows, (long long)f->taken, path);
+    return cli_error(err, TARN_E_STATE,
+                     "the source goes on at row %lld, but %lld are in the table: those between are "
+                     "missing. Start it with the sink's own file: table tail --checkpoints --state "
+                     "%.300s",
+                     (long long)first->rows, (long long)f->taken, path);
   }
   return TARN_OK;
 }
@@ -237,10 +214,10 @@ static tarn_status take_checkpoint(cli_follow *f, const cli_batch *batch, tarn_e
   if (st == TARN_OK && !f->has_begun) {
     st = begin_feed(f, &c, err);
   } else if (st == TARN_OK && c.rows != at) {
-    st = fail_state(err,
-                    "the source tells a checkpoint behind row %lld, but %lld have come: rows were "
-                    "lost or added on the way",
-                    (long long)c.rows, (long long)at);
+    st = cli_error(err, TARN_E_STATE,
+                   "the source tells a checkpoint behind row %lld, but %lld have come: rows were "
+                   "lost or added on the way",
+                   (long long)c.rows, (long long)at);
   }
   if (st == TARN_OK && c.state.len > 0 && f->to_skip == 0) {
     memcpy(c.stream, f->checkpoint.stream, sizeof(c.stream));
@@ -265,11 +242,10 @@ tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old,
     return TARN_OK;
   }
   if (!f->has_begun && (f->checkpoint.stream[0] != '\0' || f->checkpoint.state.len > 0)) {
-    return fail_state(
-        err,
-        "%.300s: it keeps the place of a 'table tail', and rows come without the line "
-        "that tells which they are: of another input, or from the middle of a pipe",
-        f->state_path);
+    return cli_error(err, TARN_E_STATE,
+                     "%.300s: it keeps the place of a 'table tail', and rows come without the line "
+                     "that tells which they are: of another input, or from the middle of a pipe",
+                     f->state_path);
   }
   begin(f);
   *is_old = f->to_skip > 0;
@@ -344,103 +320,5 @@ tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_resu
   if (st == TARN_OK && out->must_refresh) {
     st = tarn_writer_refresh(writer, err);
   }
-  return st;
-}
-
-/* ------------------------------------------------------------------ counters */
-
-tarn_status cli_follow_metrics(cli_follow *f, tarn_writer *writer, tarn_error *err) {
-  tarn_sink_stats s = TARN_SINK_STATS_INIT;
-  tarn_writer_stats w = {.struct_size = sizeof(w)};
-  cli_text out = {0};
-  tarn_status st;
-  if (f->metrics_path == NULL) {
-    return TARN_OK;
-  }
-  tarn_sink_get_stats(f->sink, &s);
-  tarn_writer_get_stats(writer, &w);
-  const struct {
-    const char *name, *help, *type;
-    int64_t value;
-  } metrics[] = {
-      {"paimon_commit_lastCommitDuration", "milliseconds of the last commit", "gauge", s.commit_ms},
-      {"paimon_commit_lastCommitAttempts", "attempts of the last commit", "gauge", s.attempts},
-      {"paimon_commit_lastTableFilesAdded", "files that it added", "gauge", s.files_added},
-      {"paimon_commit_lastTableFilesDeleted", "files that it deleted", "gauge", s.files_deleted},
-      {"paimon_commit_lastTableFilesAppended", "files of its rows", "gauge", s.files_appended},
-      {"paimon_commit_lastTableFilesCommitCompacted", "files that it compacted, before and after",
-       "gauge", s.files_compacted},
-      {"paimon_commit_lastChangelogFilesAppended", "changelog files of its rows", "gauge",
-       s.changelog_files_appended},
-      {"paimon_commit_lastChangelogFileCommitCompacted", "changelog files of its compactions",
-       "gauge", s.changelog_files_compacted},
-      {"paimon_commit_lastGeneratedSnapshots", "snapshots that it made", "gauge", s.snapshots},
-      {"paimon_commit_lastDeltaRecordsAppended", "rows in its files", "gauge", s.delta_records},
-      {"paimon_commit_lastChangelogRecordsAppended", "rows in its changelog files", "gauge",
-       s.changelog_records},
-      {"paimon_commit_lastDeltaRecordsCommitCompacted", "rows in compacted files", "gauge",
-       s.delta_records_compacted},
-      {"paimon_commit_lastChangelogRecordsCommitCompacted",
-       "rows in changelog files of compactions", "gauge", s.changelog_records_compacted},
-      {"paimon_commit_lastPartitionsWritten", "partitions that it changed", "gauge", s.partitions},
-      {"paimon_commit_lastBucketsWritten", "buckets that it changed", "gauge", s.buckets},
-      {"paimon_commit_lastCompactionInputFileSize", "bytes that were compacted", "gauge",
-       s.compaction_input_bytes},
-      {"paimon_commit_lastCompactionOutputFileSize", "bytes that came of it", "gauge",
-       s.compaction_output_bytes},
-      {"paimon_commit_lastCommittedSnapshotId", "its snapshot, -1: none yet", "gauge",
-       s.snapshot_id},
-      {"paimon_writerBuffer_numWriters", "buckets that are open", "gauge", w.writers},
-      {"paimon_writerBuffer_bufferPreemptCount", "full buffers that were written out early",
-       "gauge", w.preempted},
-      {"paimon_writerBuffer_usedWriteBufferSizeByte", "bytes of buffered rows", "gauge",
-       w.used_bytes},
-      {"paimon_writerBuffer_totalWriteBufferSizeByte", "bytes that buffers may have", "gauge",
-       w.total_bytes},
-      {"paimon_compaction_maxLevel0FileCount", "most files of level 0 of a bucket", "gauge",
-       w.level_0_max_files},
-      {"paimon_compaction_avgLevel0FileCount", "files of level 0, of a bucket", "gauge",
-       w.level_0_avg_files},
-      {"paimon_compaction_compactionThreadBusy", "percent, 100 for each thread", "gauge",
-       w.compaction_threads_busy},
-      {"paimon_compaction_avgCompactionTime", "milliseconds of a compaction", "gauge",
-       w.compaction_avg_ms},
-      {"paimon_compaction_compactionCompletedCount", "compactions that ended", "counter",
-       w.compactions_completed},
-      {"paimon_compaction_compactionTotalCount", "compactions that were begun", "counter",
-       w.compactions},
-      {"paimon_compaction_compactionQueuedCount", "compactions that wait or run", "gauge",
-       w.compactions_queued},
-      {"paimon_compaction_avgCompactionInputSize", "bytes that one read", "gauge",
-       w.compaction_avg_input_bytes},
-      {"paimon_compaction_maxCompactionInputSize", "most bytes that one read", "gauge",
-       w.compaction_max_input_bytes},
-      {"paimon_compaction_avgCompactionOutputSize", "bytes that came of one", "gauge",
-       w.compaction_avg_output_bytes},
-      {"paimon_compaction_maxCompactionOutputSize", "most bytes that came of one", "gauge",
-       w.compaction_max_output_bytes},
-      {"tarn_sink_rows_total", "rows taken in by this run", "counter", w.rows},
-      {"tarn_sink_rowsDropped_total", "rows that came again", "counter", f->n_dropped},
-      {"tarn_sink_streamRows", "rows of the stream, over all runs", "gauge", f->taken},
-      {"tarn_sink_files_total", "files written by this run", "counter", w.files},
-      {"tarn_sink_bytes_total", "bytes of them", "counter", w.bytes},
-      {"tarn_sink_spilledBytes_total", "bytes that were spilled", "counter", w.spilled_bytes},
-      {"tarn_sink_lastCheckpoint", "identifier of the last commit", "gauge", s.last_checkpoint},
-      {"tarn_sink_pendingCheckpoints", "prepared and not committed", "gauge", s.pending},
-      {"tarn_sink_recoveredCommits", "made up for at the start", "gauge", f->n_recovered},
-  };
-  for (size_t i = 0; i < CLI_COUNT(metrics); i++) {
-    cli_text_printf(&out, "# HELP %s %s\n# TYPE %s %s\n%s %lld\n", metrics[i].name, metrics[i].help,
-                    metrics[i].name, metrics[i].type, metrics[i].name, (long long)metrics[i].value);
-  }
-  cli_text_printf(
-      &out,
-      "# HELP paimon_commit_commitDuration milliseconds of commits\n"
-      "# TYPE paimon_commit_commitDuration summary\n"
-      "paimon_commit_commitDuration_sum %lld\npaimon_commit_commitDuration_count %lld\n",
-      (long long)s.commits_ms, (long long)s.commits);
-  st = out.is_broken ? cli_no_memory(err)
-                     : cli_follow_state_write(f->metrics_path, out.data, out.len, false, err);
-  cli_text_reset(&out);
   return st;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "args.h"
+#include "errors.h"
 #include "follow_state.h"
 #include "json.h"
 #include "utf8.h"
@@ -92,13 +93,6 @@ void cli_checkpoint_put(cli_text *out, const cli_checkpoint *checkpoint) {
   cli_text_puts(out, "}\n");
 }
 
-static tarn_status fail(tarn_error *err, tarn_status status, const char *what) {
-  err->status = status;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%s", what);
-  return status;
-}
-
 /* What is not would come out of JSON as something else. */
 static bool is_utf8(const void *bytes, size_t length) {
   size_t at = 0, n = 1;
@@ -168,9 +162,9 @@ tarn_status cli_checkpoint_parse(const char *line, size_t n, cli_checkpoint *out
     return cli_no_memory(err);
   }
   return is_one ? TARN_OK
-                : fail(err, TARN_E_INVALID,
-                       "a line with \"_checkpoint\" that is not {\"_checkpoint\":{\"id\":..,"
-                       "\"rows\":..,\"state\":\"base64\"}}");
+                : cli_error(err, TARN_E_INVALID,
+                            "a line with \"_checkpoint\" that is not {\"_checkpoint\":{\"id\":..,"
+                            "\"rows\":..,\"state\":\"base64\"}}");
 }
 
 /* ------------------------------------------------------------------ state files */
@@ -215,16 +209,13 @@ tarn_status cli_follow_file_read(const char *path, cli_follow_file *out, tarn_er
     return cli_no_memory(err);
   }
   if (!take_head(out)) {
-    char message[sizeof(err->message)];
     const char *why =
         out->bytes.len >= 8 && memcmp(out->bytes.data, "TARNSTRM", 8) == 0
             ? ": it is one of 'table tail --state', which is of no use to a sink"
         : cli_follow_link_is(&out->bytes)
             ? ": it is one of 'table tail --state', which names the sink's in its first line"
             : ", or damaged";
-    (void)snprintf(message, sizeof(message), "%.400s: no state of 'table write --state'%s", path,
-                   why);
-    return fail(err, TARN_E_CORRUPT, message);
+    return cli_error(err, TARN_E_CORRUPT, "%.400s: no state of 'table write --state'%s", path, why);
   }
   return TARN_OK;
 }
@@ -271,7 +262,6 @@ static void put_folder_before(const char *path, cli_text *name) {
 
 tarn_status cli_follow_link_parse(const char *path, const cli_text *bytes, cli_follow_link *out,
                                   tarn_error *err) {
-  char message[600];
   cli_json json;
   bool is_one = false;
   memset(out, 0, sizeof(*out));
@@ -287,9 +277,9 @@ tarn_status cli_follow_link_parse(const char *path, const cli_text *bytes, cli_f
   if (is_one && (out->sink.is_broken || out->start.is_broken)) {
     return cli_no_memory(err);
   }
-  (void)snprintf(message, sizeof(message), "%.400s: a state that names a sink's, and is damaged",
-                 path);
-  return is_one ? TARN_OK : fail(err, TARN_E_CORRUPT, message);
+  return is_one ? TARN_OK
+                : cli_error(err, TARN_E_CORRUPT,
+                            "%.400s: a state that names a sink's, and is damaged", path);
 }
 
 /* Do both lie in one folder? */
@@ -340,6 +330,6 @@ tarn_status cli_follow_whole_path(const char *path, cli_text *out, tarn_error *e
   }
   return is_utf8(out->data, out->len)
              ? TARN_OK
-             : fail(err, TARN_E_INVALID,
-                    "the path of --state is not UTF-8, as lines in a pipe have to be");
+             : cli_error(err, TARN_E_INVALID,
+                         "the path of --state is not UTF-8, as lines in a pipe have to be");
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "args.h"
+#include "errors.h"
 
 #define TRIES 100 /* the file went while it was being locked: whoever had it has ended */
 
@@ -31,12 +32,10 @@ static tarn_status fail_taken(int fd, const char *state_path, tarn_error *err) {
   if (fcntl(fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK && l.l_pid > 0) {
     (void)snprintf(who, sizeof(who), " (process %ld)", (long)l.l_pid);
   }
-  err->status = TARN_E_CONFLICT;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message),
-                 "%.600s: another run%s keeps its place in this file; each 'table tail --state' "
-                 "and each 'table write --state' needs a file of its own",
-                 state_path, who);
+  return cli_error(err, TARN_E_CONFLICT,
+                   "%.600s: another run%s keeps its place in this file; each 'table tail --state' "
+                   "and each 'table write --state' needs a file of its own",
+                   state_path, who);
   return TARN_E_CONFLICT;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ending.h"
+#include "errors.h"
 #include "follow_lines.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "refused.h"
@@ -358,10 +359,7 @@ static tarn_status stream_failure(cli_input *in, int code, tarn_error *err) {
 static tarn_status next_array(cli_input *in, int64_t max_rows, cli_batch *out, tarn_error *err) {
   int code;
   if (cli_signals_interrupted()) {
-    err->status = TARN_E_CANCELLED;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message), "interrupted");
-    return TARN_E_CANCELLED;
+    return cli_error(err, TARN_E_CANCELLED, "interrupted");
   }
   while (!in->is_finished && in->taken == in->array.length) {
     in->first_row += in->array.length;

@@ -14,6 +14,7 @@
 
 #include "args.h"
 #include "ending.h"
+#include "errors.h"
 #include "signals.h"
 #include "utf8.h"
 
@@ -100,12 +101,9 @@ static tarn_status make_room(cli_source *s, tarn_error *err) {
     return TARN_OK;
   }
   if (left > CLI_SOURCE_MAX_RECORD) {
-    err->status = TARN_E_LIMIT;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "%s, line %lld: longer than %zu MiB: is this what --format says?", s->name,
-                   (long long)s->line, CLI_SOURCE_MAX_RECORD >> 20);
-    return err->status;
+    return cli_error(err, TARN_E_LIMIT,
+                     "%s, line %lld: longer than %zu MiB: is this what --format says?", s->name,
+                     (long long)s->line, CLI_SOURCE_MAX_RECORD >> 20);
   }
   capacity = capacity == 0 ? PIECE_BYTES + 2 : capacity * 2;
   grown = realloc(s->data, capacity);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "change.h"
+#include "errors.h"
 #include "json.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "source.h"
@@ -173,12 +174,9 @@ static tarn_status add_to_json(const cli_args *args, const char *name, const cha
   size_t options, end;
   cli_json json;
   if (nul != NULL) {
-    err->status = TARN_E_INVALID;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message),
-                   "%.200s: expected a schema in JSON, found a NUL character at byte %zu", name,
-                   (size_t)(nul - text));
-    return TARN_E_INVALID;
+    return cli_error(err, TARN_E_INVALID,
+                     "%.200s: expected a schema in JSON, found a NUL character at byte %zu", name,
+                     (size_t)(nul - text));
   }
   if (!cli_json_parse(text, n, &json) || json.nodes[0].kind != CLI_JSON_OBJECT) {
     cli_json_reset(&json);
@@ -270,11 +268,7 @@ static tarn_status ipc_schema(const cli_session *s, const char *name, const char
   }
   if (ArrowIpcDecoderDecodeHeader(&decoder, data, &why) != NANOARROW_OK ||
       ArrowIpcDecoderDecodeSchema(&decoder, &schema, &why) != NANOARROW_OK) {
-    err->status = TARN_E_CORRUPT;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message), "%s: no schema of Arrow's: %.300s", name,
-                   why.message);
-    st = TARN_E_CORRUPT;
+    st = cli_error(err, TARN_E_CORRUPT, "%s: no schema of Arrow's: %.300s", name, why.message);
   } else {
     st = arrow_to_json(s, &schema, primary, partition, out, err);
   }

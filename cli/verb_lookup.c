@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "columns.h"
+#include "errors.h"
 #include "json_rows.h"
 #include "scan.h"
 #include "signals.h"
@@ -161,11 +162,8 @@ static tarn_status take_line(lookup_job *job, size_t n, tarn_error *err) {
     return cli_no_memory(err);
   }
   cli_source_place(&job->source, fault.at, &line, &column);
-  err->status = TARN_E_INVALID;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%s, line %lld, column %lld: %s",
-                 job->source.name, (long long)line, (long long)column, fault.message);
-  return TARN_E_INVALID;
+  return cli_error(err, TARN_E_INVALID, "%s, line %lld, column %lld: %s", job->source.name,
+                   (long long)line, (long long)column, fault.message);
 }
 
 /* Some keys; none: the end. */

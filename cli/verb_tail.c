@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,6 +24,8 @@
 
 #include "as_of.h"
 #include "complete.h"
+#include "counters.h"
+#include "errors.h"
 #include "follow_feed.h"
 #include "follow_lock.h"
 #include "follow_state.h"
@@ -198,45 +199,35 @@ static bool follows_consumer(tail *t, int64_t *next) {
   return true;
 }
 
-static tarn_status refuse(tarn_error *err, tarn_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static tarn_status refuse(tarn_error *err, tarn_status status, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  (void)vsnprintf(err->message, sizeof(err->message), format, args);
-  va_end(args);
-  err->status = status;
-  err->os_errno = 0;
-  return status;
-}
-
 /* The sink's file, which the state file names. */
 static tarn_status read_link(tail *t, const cli_follow_link *link, cli_follow_file *file,
                              tarn_error *err) {
   const char *sink = link->sink.data;
   tarn_status st;
   if (!t->can_ask) {
-    return refuse(err, TARN_E_INVALID,
-                  "%.300s: the place of this stream is kept in %.300s, by a 'table write': rows go "
-                  "to it alone, as jsonl through a pipe; for another reader begin with another "
-                  "state file",
-                  t->state_path, sink);
+    return cli_error(
+        err, TARN_E_INVALID,
+        "%.300s: the place of this stream is kept in %.300s, by a 'table write': rows go "
+        "to it alone, as jsonl through a pipe; for another reader begin with another "
+        "state file",
+        t->state_path, sink);
   }
   st = cli_follow_file_read(sink, file, err);
   if (st == TARN_OK && !file->is_there) {
-    return refuse(err, TARN_E_STATE,
-                  "%.250s: the place of this stream is kept in %.250s, which is not there: put it "
-                  "back. Where it was moved to X, go on with table tail --checkpoints --state X | "
-                  "table write --state X; where it is lost, begin anew, with an empty table and "
-                  "without %.250s",
-                  t->state_path, sink, t->state_path);
+    return cli_error(
+        err, TARN_E_STATE,
+        "%.250s: the place of this stream is kept in %.250s, which is not there: put it "
+        "back. Where it was moved to X, go on with table tail --checkpoints --state X | "
+        "table write --state X; where it is lost, begin anew, with an empty table and "
+        "without %.250s",
+        t->state_path, sink, t->state_path);
   }
   if (st == TARN_OK && strcmp(file->checkpoint.stream, link->stream) != 0) {
-    return refuse(err, TARN_E_STATE,
-                  "%.300s: the place of this stream was kept in %.300s, which is of another stream "
-                  "now",
-                  t->state_path, sink);
+    return cli_error(
+        err, TARN_E_STATE,
+        "%.300s: the place of this stream was kept in %.300s, which is of another stream "
+        "now",
+        t->state_path, sink);
   }
   return st;
 }
@@ -273,9 +264,9 @@ static tarn_status restore_own(tail *t, const cli_text *bytes, tarn_error *err) 
     return st;
   }
   st = cli_follow_file_is(bytes)
-           ? refuse(err, TARN_E_INVALID,
-                    "it is the state of a 'table write': a tail needs a file of its own, or "
-                    "--checkpoints")
+           ? cli_error(err, TARN_E_INVALID,
+                       "it is the state of a 'table write': a tail needs a file of its own, or "
+                       "--checkpoints")
            : tarn_stream_restore(t->stream, bytes->data, n, &t->printed, err);
   t->has_state = st == TARN_OK;
   if (st != TARN_OK) {
@@ -336,17 +327,18 @@ static tarn_status start(tail *t, int64_t from, bool is_exact, tarn_error *err) 
 
 /* ------------------------------------------------------------------ counters */
 
-static void put_gauge(cli_text *out, const char *name, const char *help, int64_t value) {
-  cli_text_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %lld\n", name, help, name, name,
-                  (long long)value);
+static void put_normaliser(const tail *t, cli_text *out) {
+  tarn_normaliser_stats kept = TARN_NORMALISER_STATS_INIT;
+  cli_complete_stats(t->complete, &kept);
+  const cli_counter counters[] = {
+      {"tarn_normaliser_keys", "keys whose last row is kept", "gauge", kept.keys},
+      {"tarn_normaliser_fileBytes", "bytes of these rows", "gauge", kept.file_bytes},
+      {"tarn_normaliser_garbageBytes", "of them of no use", "gauge", kept.garbage_bytes},
+  };
+  cli_counters_put(out, counters, CLI_COUNT(counters));
 }
 
-static void put_counter(cli_text *out, const char *name, const char *help, int64_t value) {
-  cli_text_printf(out, "# HELP %s %s\n# TYPE %s counter\n%s %lld\n", name, help, name, name,
-                  (long long)value);
-}
-
-/* Prometheus text, under Paimon's names. */
+/* Under Paimon's names where it has one. */
 static tarn_status write_metrics(tail *t, tarn_error *err) {
   tarn_stream_status s = TARN_STREAM_STATUS_INIT;
   cli_text out = {0};
@@ -355,52 +347,43 @@ static tarn_status write_metrics(tail *t, tarn_error *err) {
   if (st != TARN_OK) {
     return st == TARN_E_CANCELLED ? TARN_OK : st;
   }
-  put_gauge(&out, "paimon_scan_lastScanDuration", "milliseconds of the last plan", s.plan_ms);
-  cli_text_printf(&out,
-                  "# HELP paimon_scan_scanDuration milliseconds of plans\n"
-                  "# TYPE paimon_scan_scanDuration summary\n"
-                  "paimon_scan_scanDuration_sum %lld\npaimon_scan_scanDuration_count %lld\n",
-                  (long long)s.plans_ms, (long long)s.plans);
-  put_gauge(&out, "paimon_scan_lastScannedSnapshotId", "snapshot of the last plan, -1: none",
-            s.planned_snapshot);
-  put_gauge(&out, "paimon_scan_lastScannedManifests", "manifests that it read",
-            s.planned_manifests);
-  put_gauge(&out, "paimon_scan_lastScanSkippedTableFiles", "files that it left out",
-            s.skipped_files);
-  put_gauge(&out, "paimon_scan_lastScanResultedTableFiles", "files in it", s.planned_files);
-  put_gauge(&out, "paimon_source_currentFetchEventTimeLag",
-            "milliseconds from the oldest file of a split to its reading, -1: not known",
-            t->fetch_lag_ms);
-  put_gauge(&out, "paimon_source_currentEmitEventTimeLag",
-            "milliseconds from that file to the last rows, -1: not known", t->emit_lag_ms);
-  put_gauge(&out, "paimon_source_sourceIdleTime", "milliseconds without rows", idle);
-  put_gauge(&out, "paimon_source_sourceParallelismUpperBound", "readers beyond it idle",
-            tarn_stream_max_readers(t->stream));
-  put_gauge(&out, "tarn_stream_nextSnapshotId", "the position, 0: none yet", s.next_snapshot);
-  put_gauge(&out, "tarn_stream_latestSnapshotId", "of the table", s.latest_snapshot);
-  put_gauge(&out, "tarn_stream_lagSnapshots", "there and not planned", s.lag_snapshots);
-  put_gauge(&out, "tarn_stream_lagRows", "changes in them, -1: not known", s.lag_rows);
-  put_gauge(&out, "tarn_stream_lagMilliseconds", "since the first of them was committed", s.lag_ms);
-  put_gauge(&out, "tarn_stream_pendingSplits", "planned and not read", s.pending_splits);
-  put_gauge(&out, "tarn_stream_snapshotTime", "commit time of the last snapshot planned, 0: none",
-            s.snapshot_ms);
-  put_gauge(&out, "tarn_stream_watermark", "of the last snapshot, 0: none",
-            s.has_watermark ? s.watermark : 0);
-  put_counter(&out, "tarn_stream_rows_total", "rows printed since the state began", t->printed);
-  put_counter(&out, "tarn_stream_checkpoints_total", "by this run", t->checkpoint);
-  put_counter(&out, "tarn_stream_skippedOverwrites_total", "snapshots that options pass over",
-              s.skipped_overwrites);
+  const cli_counter counters[] = {
+      {"paimon_scan_lastScanDuration", "milliseconds of the last plan", "gauge", s.plan_ms},
+      {"paimon_scan_lastScannedSnapshotId", "snapshot of the last plan, -1: none", "gauge",
+       s.planned_snapshot},
+      {"paimon_scan_lastScannedManifests", "manifests that it read", "gauge", s.planned_manifests},
+      {"paimon_scan_lastScanSkippedTableFiles", "files that it left out", "gauge", s.skipped_files},
+      {"paimon_scan_lastScanResultedTableFiles", "files in it", "gauge", s.planned_files},
+      {"paimon_source_currentFetchEventTimeLag",
+       "milliseconds from the oldest file of a split to its reading, -1: not known", "gauge",
+       t->fetch_lag_ms},
+      {"paimon_source_currentEmitEventTimeLag",
+       "milliseconds from that file to the last rows, -1: not known", "gauge", t->emit_lag_ms},
+      {"paimon_source_sourceIdleTime", "milliseconds without rows", "gauge", idle},
+      {"paimon_source_sourceParallelismUpperBound", "readers beyond it idle", "gauge",
+       tarn_stream_max_readers(t->stream)},
+      {"tarn_stream_nextSnapshotId", "the position, 0: none yet", "gauge", s.next_snapshot},
+      {"tarn_stream_latestSnapshotId", "of the table", "gauge", s.latest_snapshot},
+      {"tarn_stream_lagSnapshots", "there and not planned", "gauge", s.lag_snapshots},
+      {"tarn_stream_lagRows", "changes in them, -1: not known", "gauge", s.lag_rows},
+      {"tarn_stream_lagMilliseconds", "since the first of them was committed", "gauge", s.lag_ms},
+      {"tarn_stream_pendingSplits", "planned and not read", "gauge", s.pending_splits},
+      {"tarn_stream_snapshotTime", "commit time of the last snapshot planned, 0: none", "gauge",
+       s.snapshot_ms},
+      {"tarn_stream_watermark", "of the last snapshot, 0: none", "gauge",
+       s.has_watermark ? s.watermark : 0},
+      {"tarn_stream_rows_total", "rows printed since the state began", "counter", t->printed},
+      {"tarn_stream_checkpoints_total", "by this run", "counter", t->checkpoint},
+      {"tarn_stream_skippedOverwrites_total", "snapshots that options pass over", "counter",
+       s.skipped_overwrites},
+  };
+  cli_counters_put(&out, counters, CLI_COUNT(counters));
+  cli_counters_put_summary(&out, "paimon_scan_scanDuration", "milliseconds of plans", s.plans_ms,
+                           s.plans);
   if (t->complete != NULL) {
-    tarn_normaliser_stats kept = TARN_NORMALISER_STATS_INIT;
-    cli_complete_stats(t->complete, &kept);
-    put_gauge(&out, "tarn_normaliser_keys", "keys whose last row is kept", kept.keys);
-    put_gauge(&out, "tarn_normaliser_fileBytes", "bytes of these rows", kept.file_bytes);
-    put_gauge(&out, "tarn_normaliser_garbageBytes", "of them of no use", kept.garbage_bytes);
+    put_normaliser(t, &out);
   }
-  st = out.is_broken ? cli_no_memory(err)
-                     : cli_follow_state_write(t->metrics_path, out.data, out.len, false, err);
-  cli_text_reset(&out);
-  return st;
+  return cli_counters_write(&out, t->metrics_path, err);
 }
 
 /* ------------------------------------------------------------------ checkpoints */
@@ -421,8 +404,9 @@ static tarn_status check_own(const tail *t, tarn_error *err) {
     is_own = st != TARN_OK || !cli_follow_link_is(&bytes);
     cli_text_reset(&bytes);
   }
-  return is_own ? st
-                : refuse(err, TARN_E_CONFLICT,
+  return is_own
+             ? st
+             : cli_error(err, TARN_E_CONFLICT,
                          "%.600s: the sink of a run before has taken the place of the stream just "
                          "now; start again when it has ended",
                          t->state_path);
@@ -577,12 +561,13 @@ static tarn_status begin(tail *t, tarn_error *err) {
     }
     return cli_pipe_is_closed(t->session->output.fd)
                ? fail_closed(t, err)
-               : refuse(err, TARN_E_STATE,
-                        "%.300s: the place of this stream is kept in %.300s, by a 'table write', "
-                        "and what reads the pipe is none with --state: for another reader begin "
-                        "with another state file; with a program between both give --checkpoints "
-                        "--state %.300s",
-                        t->state_path, t->feed.sink.data, t->feed.sink.data);
+               : cli_error(
+                     err, TARN_E_STATE,
+                     "%.300s: the place of this stream is kept in %.300s, by a 'table write', "
+                     "and what reads the pipe is none with --state: for another reader begin "
+                     "with another state file; with a program between both give --checkpoints "
+                     "--state %.300s",
+                     t->state_path, t->feed.sink.data, t->feed.sink.data);
   }
   t->has_begun = true;
   if (t->sink != 0) {
