@@ -3,16 +3,21 @@
  * Invariants
  *   C1  A snapshot becomes visible by one exclusive publication of snapshot-<id>; before it, every
  *       file that it names is complete, and synced with its name.
- *   C1a Names of snapshots are free again when they expire: one is published only behind the
- * latest, and taken away again if others had come, and expired, in between. C2  Who loses the race
- * for an id starts again from the new latest snapshot, and looks first whether an unknown outcome
- * of the attempt before was success (same user, identifier, kind). C3  A conflict (spec: commit, 5)
- * is never retried; nothing of it is visible. C4  After a failure before publication the metadata
- * files of the attempt are removed; data files stay the caller's. C5  A compacting part is a
- * snapshot of its own behind the appending one; it conflicts or not by itself, and may be dropped
- * then. If it fails when the rows are visible already, its own files are removed: nobody can commit
- * them any more. C6  Index manifests, statistics, nextRowId and the watermark are carried on by
- * every kind. Rule: org.apache.paimon.operation.FileStoreCommitImpl; spec: commit, 1-7.
+ *   C2  Who loses the race for an id starts again from the new latest snapshot, and looks first
+ *       whether an unknown outcome of the attempt before was success (same user, identifier, kind).
+ *   C3  A conflict (spec: commit, 5) is never retried; nothing of it is visible.
+ *   C4  After a failure before publication the metadata files of the attempt are removed; data
+ *       files stay the caller's.
+ *   C5  A compacting part is a snapshot of its own behind the appending one; it conflicts or not
+ *       by itself, and may be dropped then. If it fails when the rows are visible already, its own
+ *       files are removed: nobody can commit them any more.
+ *   C6  Index manifests, statistics, nextRowId and the watermark are carried on by every kind.
+ *   C7  Names of snapshots are free again when they expire: one is published only behind the
+ *       latest, and taken away again if others had come, and expired, in between.
+ *   C8  A snapshot that another program has replaced is committed again, unless somebody has gone
+ *       on from it (docs/decisions/0013).
+ *
+ * Rule: org.apache.paimon.operation.FileStoreCommitImpl; spec: commit, 1-7.
  */
 #ifndef TN_COMMIT_COMMIT_H
 #define TN_COMMIT_COMMIT_H
