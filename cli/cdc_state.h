@@ -1,7 +1,8 @@
 /* cdc_state.h - how far a change feed has come into its tables: each record once, over any number
  * of runs, whatever ends them.
  *
- *   {"tarn_feed":1,"rows":M,"letters":L,"tombstones":B,"into":T,"letters_file":F,"tables":[{"table":NAME,"bytes":N},..]}\n
+ *   {"tarn_feed":1,"rows":M,"letters":L,"tombstones":B,"into":T,"letters_file":F,
+ *    "tables":[{"table":NAME,"bytes":N},..]}\n
  *
  * then the N bytes of tarn_sink_save() of each table. One file, replaced whole and synced.
  *

@@ -3,8 +3,9 @@
  *   tarn_scan *scan; tarn_stream *stream; tarn_stream_reader *reader;
  *   tarn_scan_create(table, &scan_options, &scan, &err);          // with_row_kind = 1
  *   tarn_stream_create(scan, NULL, &stream, &err);
- *   tarn_stream_restore(stream, state, n_bytes, &err);            // if there is a state to go on
- * from tarn_stream_reader_create(stream, 0, &reader, &err); for (;;) {
+ *   tarn_stream_restore(stream, state, n_bytes, &err);            // if there is a state
+ *   tarn_stream_reader_create(stream, 0, &reader, &err);
+ *   for (;;) {
  *     tarn_stream_reader_next(reader, &array, &batch, &err);
  *     if (array.release != NULL) {
  *       ...                                                       // rows

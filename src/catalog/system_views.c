@@ -1,14 +1,13 @@
 /* system_views.c - system tables whose rows are the table's own in another dress: $ro,
  * $row_tracking, $audit_log, $binlog. They stream through plan/ and read/.
  *
- *   plan -> splits ($ro: top level only) -> rows with kinds -> dressed columns -> rest of the
- * filter
+ *   plan -> splits ($ro: top level only) -> rows with kinds -> dressed columns -> rest of filter
  *
  * Invariants
  *   V1  What of the predicate is on the table's own columns goes down to planning and reading,
- * where they have their own values; the rest is tested on dressed rows. V2  $binlog joins a -U with
- * the row behind it only within one split of changes, whose rows come in order; so such splits are
- * read one after the other.
+ *       where they have their own values; the rest is tested on dressed rows.
+ *   V2  $binlog joins a -U with the row behind it only within one split of changes, whose rows
+ *       come in order; so such splits are read one after the other.
  *
  * Rule: table.system.{ReadOptimizedTable,RowTrackingTable,AuditLogTable,BinlogTable},
  * reader.PackChangelogReader; spec: system-tables.

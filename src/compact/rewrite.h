@@ -2,9 +2,9 @@
  * the old rows that deletion vectors have to mark.
  *
  *   sections of runs ──┐
- *                      ├─ merger ─ groups ─┬─ data files of the output level (unless only looked
- * at) deeper runs ───────┘                   ├─ changelog files (looked up) └─ marks: rows of
- * deeper files that are superseded
+ *                      ├─ merger ─ groups ─┬─ data files of the output level, if wanted
+ *   deeper runs ───────┘                   ├─ changelog files
+ *   (looked up)                            └─ marks: rows of deeper files that are superseded
  *
  * Invariants
  *   RW1  The table's state is the same before and after: what a read merges of the inputs, it

@@ -1,6 +1,7 @@
 /* arrow_rows.h - rows of lookup files as an Arrow array, without vectors in between. Internal.
  *
- * The array and its children are one block of memory, counted: a child that was moved out keeps it.
+ * The array and its children are one block of memory, counted: a child that was moved out keeps it,
+ * on any thread.
  */
 #ifndef TN_LOOKUP_ARROW_ROWS_H
 #define TN_LOOKUP_ARROW_ROWS_H

@@ -6,7 +6,7 @@
  * Invariants
  *   LW1  A worker is used by one call at a time; the lookup's lock guards those that wait.
  *   LW2  No worker that waits holds a file that was dropped, or a view that is not the lookup's,
- * but for as long as a call of another thread goes on.
+ *        but for as long as a call of another thread goes on.
  */
 #ifndef TN_LOOKUP_WORKER_H
 #define TN_LOOKUP_WORKER_H

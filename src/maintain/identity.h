@@ -5,7 +5,7 @@
  *                   that was dropped and made again is another one
  *
  * States of before have the path as it was given ("t/@1"), or, those of sinks, a name and a branch
- * ("db.t/main@1"); they are still known.
+ * ("db.t/main@1"); they are still known. Why so: docs/decisions/0012. From any thread.
  */
 #ifndef TN_MAINTAIN_IDENTITY_H
 #define TN_MAINTAIN_IDENTITY_H

@@ -5,8 +5,11 @@
  *
  *   tree    pre-order, children by ascending key byte. Inner node: u8 type, u16 children, u8 prefix
  *           length, prefix, key map. Leaf: u8 4, u16 0, u8 0, 6 bytes key (big-endian), i64 slot
- *   blocks  i32 1, then u8 FE, i32 slots, and each slot: u8 0, or u8 1, u8 kind, i32 cardinality
- * and 0 runs    u16 n, n x (u16 start, u16 length - 1) 1 bitmap  8192 bytes 2 array   u16 values
+ *   blocks  i32 1, then u8 FE, i32 slots, and each slot: u8 0, or u8 1, u8 kind, i32 cardinality,
+ *           and by kind
+ *             0 runs    u16 n, n x (u16 start, u16 length - 1)
+ *             1 bitmap  8192 bytes
+ *             2 array   u16 values
  *
  * Slots are given out in the order in which keys are added.
  */

@@ -1,9 +1,9 @@
 /* incremental.h - reads between two points: which snapshots, and what of them.
  *
- *   incremental-between             ids: (L, R], changes or a diff. Tags: a diff of their states,
- * or with incremental-between-tag-to-snapshot the changes between incremental-between-timestamp the
- * last snapshots at two times incremental-to-auto-tag         a diff of a tag that was made by the
- * clock and the one before
+ *   incremental-between            ids: (L, R], changes or a diff. Tags: a diff of their states, or
+ *                                  with incremental-between-tag-to-snapshot the changes between
+ *   incremental-between-timestamp  the last snapshots at two times
+ *   incremental-to-auto-tag        a diff of a tag that was made by the clock and the one before
  *
  * Rule: org.apache.paimon.table.source.AbstractDataTableScan#createIncrementalStartingScanner,
  * snapshot.{IncrementalDeltaStartingScanner,IncrementalDiffStartingScanner}, tag.TagPeriodHandler.

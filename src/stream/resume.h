@@ -8,7 +8,8 @@
  *   tables that need lookup               buckets with files of level 0
  *   full compaction every so many commits  buckets with files below the last level
  *
- * so that a lost state, or another writer's, loses nothing either.
+ * so that a lost state, or another writer's, loses nothing either (docs/decisions/0014). On the
+ * writer's thread.
  *
  * Rule: org.apache.paimon.flink.sink.{AsyncLookupSinkWrite,GlobalFullCompactionSinkWrite,
  * StoreSinkWriteState,ChannelComputer}. Spec: changelog-producers, 4.1 and 5.

@@ -1,15 +1,15 @@
 /* state.h - all that a stream and its readers hold, as one piece of bytes that names its table.
  *
- *   "TARNSTRM" | i32 version | UTF table | i64 rows given | i64 past | i64 filter | i32 length,
- *   pending splits of the coordinator | i32 n | n * (i32 length, splits of a reader) | u32 CRC-32
- * of all that
+ *   "TARNSTRM" | i32 version | UTF table | i64 rows given | i64 past | i64 filter |
+ *   i32 length, pending splits of the coordinator | i32 n | n * (i32 length, splits of a reader) |
+ *   u32 CRC-32 of all that
  *
  * past: tn_stream_scan_past(). filter: tn_stream_scan_filter(); how many rows of a split were given
  * is counted behind it, so a stream with another filter cannot go on from the state. Version 1 has
  * neither of both, and is taken without these questions.
  *
- * Numbers are big-endian, splits as in source_split.h. The table is told by its
- * identity (identity.h).
+ * Numbers are big-endian, splits as in source_split.h. The table is told by its identity
+ * (maintain/identity.h).
  */
 #ifndef TN_STREAM_STATE_H
 #define TN_STREAM_STATE_H

@@ -5,7 +5,8 @@
  *   $binlog      rowkind, then the columns as arrays: one value, or before and after of an update,
  *                which is one row of kind +U
  *
- * Rule: org.apache.paimon.table.system.{AuditLogTable,BinlogTable}; spec: system-tables.
+ * A view belongs to one thread. Rule: org.apache.paimon.table.system.{AuditLogTable,BinlogTable};
+ * spec: system-tables.
  */
 #ifndef TN_STREAM_VIEWS_H
 #define TN_STREAM_VIEWS_H
