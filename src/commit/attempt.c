@@ -664,22 +664,42 @@ static tarn_status is_behind_latest(attempt *a, bool *out, tarn_error *err) {
   return TARN_OK;
 }
 
+/* Look and take the name, while no expiry of ours gives names up. */
+static tarn_status take_name(attempt *a, const char *path, bool *is_next, tarn_error *err) {
+  tn_storage *storage = a->job->table->storage;
+  const char *folder = tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", NULL);
+  tarn_status st;
+  int lock;
+  *is_next = false;
+  if (folder == NULL) {
+    return tn_oom(err);
+  }
+  tn_storage_lock_folder(storage, folder, &lock);
+  st = is_behind_latest(a, is_next, err);
+  if (st == TARN_OK && *is_next) {
+    a->run->has_tried = true;
+    a->run->tried_behind = a->next.id - 1;
+    st = tn_storage_publish(storage, path, tn_buf_slice(&a->json), err);
+  } else {
+    *is_next = false;
+  }
+  tn_storage_unlock_folder(storage, lock);
+  return st;
+}
+
 static tarn_status publish(attempt *a, outcome *out, tarn_error *err) {
   const char *path = snapshot_path(a);
   tarn_status st;
-  bool is_next;
+  bool has_tried;
   *out = LOST;
   if (path == NULL) {
     return tn_oom(err);
   }
   TN_TRY(tn_cancel_check(a->job->options->cancel, err));
-  TN_TRY(is_behind_latest(a, &is_next, err));
-  if (!is_next) {
-    return TARN_OK;
+  st = take_name(a, path, &has_tried, err);
+  if (!has_tried) {
+    return st;
   }
-  a->run->has_tried = true;
-  a->run->tried_behind = a->next.id - 1;
-  st = tn_storage_publish(a->job->table->storage, path, tn_buf_slice(&a->json), err);
   if (st == TARN_OK) {
     *out = PUBLISHED;
     return st;
@@ -761,6 +781,15 @@ static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
   return TARN_OK;
 }
 
+/* An expiry that has seen a snapshot of ours deletes what only that has, even after it was taken
+ * away or replaced: attempts to come write all of it anew. */
+static void forget_written(attempt *a) {
+  run *r = a->run;
+  r->delta = r->changelog = (list_name){NULL, -1};
+  r->merged = r->merged_from = (tn_metas){NULL, 0, 0};
+  r->has_merged = false;
+}
+
 /* A snapshot that nobody will build on is taken away again: nobody takes it for the latest. */
 static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) {
   const char *path = snapshot_path(a);
@@ -779,6 +808,10 @@ static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) 
            (long long)a->next.id);
     st = tn_storage_remove(a->job->table->storage, path, err);
     *out = LOST;
+    if (st == TARN_OK) {
+      tn_job_discard(a->job, TN_WRITTEN_DELTA | TN_WRITTEN_MERGED);
+      forget_written(a);
+    }
   }
   if (st != TARN_OK) {
     *out = UNKNOWN;
@@ -810,6 +843,7 @@ static void note_replaced(attempt *a) {
   r->replaced_id = r->replaced_id == 0 ? a->next.id : r->replaced_id;
   r->replaced = r->delta;
   tn_job_keep(a->job);
+  forget_written(a);
 }
 
 /* ------------------------------------------------------------------ one attempt */

@@ -222,6 +222,12 @@ static tarn_status faulty_sync_folder(tn_storage *storage, const char *path, tar
   STEP("sync folder", path, sync_folder(s->inner, path, inner_err));
 }
 
+static int faulty_lock_folder(tn_storage *storage, const char *path) {
+  int handle;
+  tn_storage_lock_folder(TN_CONTAINER_OF(storage, faulty_storage, base)->inner, path, &handle);
+  return handle;
+}
+
 static void faulty_free(tn_storage *storage) {
   faulty_storage *s = TN_CONTAINER_OF(storage, faulty_storage, base);
   tarn_env *env = storage->env;
@@ -242,7 +248,9 @@ static const tn_storage_ops faulty_ops = {.name = "faulty",
                                           .remove_folder = faulty_remove_folder,
                                           .make_folder = faulty_make_folder,
                                           .sync_folder = faulty_sync_folder,
-                                          .list_unlinked = faulty_list_unlinked};
+                                          .list_unlinked = faulty_list_unlinked,
+                                          .lock_folder = faulty_lock_folder,
+                                          .unlock_folder = tn_local_unlock_folder};
 
 tarn_status tn_storage_faulty(tn_storage *inner, tn_storage_fault *fault, tn_storage **out,
                               tarn_error *err) {

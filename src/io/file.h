@@ -57,5 +57,7 @@ tarn_status tn_local_remove(tn_storage *storage, const char *path, tarn_error *e
 tarn_status tn_local_remove_folder(tn_storage *storage, const char *path, tarn_error *err);
 tarn_status tn_local_make_folder(tn_storage *storage, const char *path, tarn_error *err);
 tarn_status tn_local_sync_folder(tn_storage *storage, const char *path, tarn_error *err);
+int tn_local_lock_folder(tn_storage *storage, const char *path);
+void tn_local_unlock_folder(int handle);
 
 #endif

@@ -161,7 +161,9 @@ static const tn_storage_ops local_ops = {.name = "local",
                                          .remove_folder = tn_local_remove_folder,
                                          .make_folder = tn_local_make_folder,
                                          .sync_folder = tn_local_sync_folder,
-                                         .list_unlinked = local_list_unlinked};
+                                         .list_unlinked = local_list_unlinked,
+                                         .lock_folder = tn_local_lock_folder,
+                                         .unlock_folder = tn_local_unlock_folder};
 
 tarn_status tn_storage_local(tarn_env *env, tn_storage **out, tarn_error *err) {
   tn_storage *storage = tn_alloc(&env->mem, sizeof(*storage));

@@ -3,12 +3,14 @@
  * Names are given by link(2), which cannot take the place of another file, as rename(2) would: of
  * several processes one wins. File systems without hard links get renameat2(2).
  */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2, flock */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io/file.h"
@@ -18,6 +20,10 @@ typedef struct local_sink {
   int fd;
   char path[];
 } local_sink;
+
+/* A holder that was stopped does not stop all others. */
+#define LOCK_TRIES 2000
+#define LOCK_PAUSE_NS 1000000
 
 /* The kernel takes no more at once. */
 #define MAX_WRITE_BYTES ((size_t)0x7FFFF000)
@@ -169,4 +175,31 @@ tarn_status tn_local_sync_folder(tn_storage *storage, const char *path, tarn_err
   }
   close(fd);
   return st;
+}
+
+/* flock(2) needs no file of its own, and goes with the descriptor: threads exclude each other. */
+int tn_local_lock_folder(tn_storage *storage, const char *path) {
+  const struct timespec pause = {0, LOCK_PAUSE_NS};
+  int fd;
+  (void)storage;
+  do {
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      return fd;
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      break;
+    }
+    (void)nanosleep(&pause, NULL);
+  }
+  if (fd >= 0) {
+    close(fd);
+  }
+  return -1;
+}
+
+void tn_local_unlock_folder(int handle) {
+  close(handle);
 }

@@ -50,6 +50,9 @@ typedef struct tn_storage_ops {
                                tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
                                                     tarn_error *err),
                                void *ctx, tarn_error *err);
+  /* A handle, or -1: not to be had in time. NULL: there is nothing to lock. */
+  int (*lock_folder)(tn_storage *storage, const char *path);
+  void (*unlock_folder)(int handle);
 } tn_storage_ops;
 
 struct tn_storage {
@@ -166,6 +169,12 @@ TN_CHECKED tarn_status tn_storage_make_folder(tn_storage *storage, const char *p
 /* Give a file or folder another name in the same storage. EXISTS when it is taken. */
 TN_CHECKED tarn_status tn_storage_rename(tn_storage *storage, const char *from, const char *to,
                                          tarn_error *err);
+/* Keep other holders, of this process or others, out of a folder while several steps are made that
+ * should be one: of snapshot/ while a name is looked at and taken, or given up. Waits for 2 s at
+ * most. Advice alone: Java does not ask, and there are file systems without locks (*handle -1);
+ * whoever goes on without it has to look afterwards. Ends with the process. */
+void tn_storage_lock_folder(tn_storage *storage, const char *path, int *handle);
+void tn_storage_unlock_folder(tn_storage *storage, int handle); /* accepts -1 */
 /* Sync the names in a folder. */
 TN_CHECKED tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path,
                                               tarn_error *err);

@@ -60,6 +60,17 @@ tarn_status tn_storage_sync_folders(tn_storage *storage, const char *path, const
   return st;
 }
 
+void tn_storage_lock_folder(tn_storage *storage, const char *path, int *handle) {
+  const tn_storage_ops *ops = storage->ops;
+  *handle = ops->lock_folder != NULL ? ops->lock_folder(storage, path) : -1;
+}
+
+void tn_storage_unlock_folder(tn_storage *storage, int handle) {
+  if (handle >= 0 && storage->ops->unlock_folder != NULL) {
+    storage->ops->unlock_folder(handle);
+  }
+}
+
 static tarn_status sync_folder_of(tn_storage *storage, const char *path, tarn_error *err) {
   tn_mem *mem = &storage->env->mem;
   char *folder = folder_of(mem, path);

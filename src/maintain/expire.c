@@ -273,16 +273,29 @@ done:
   return st;
 }
 
-static tarn_status remove_snapshots(expiry *x, tarn_error *err) {
-  const char *path;
-  for (int32_t i = 0; i < x->n_going; i++) {
-    if (x->keeps_changelogs) {
-      TN_TRY(store_changelog(x, x->going[i].id, err));
-    }
-    TN_TRY(numbered_path(x, "snapshot", x->going[i].id, &path, err));
-    TN_TRY(tn_storage_remove(x->work.table->storage, path, err));
+/* Not while a commit looks whether the name that it takes is the next. */
+static tarn_status remove_names(expiry *x, tarn_error *err) {
+  tn_storage *storage = x->work.table->storage;
+  const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL), *path;
+  tarn_status st = TARN_OK;
+  int lock;
+  if (folder == NULL) {
+    return tn_oom(err);
   }
-  return TARN_OK;
+  tn_storage_lock_folder(storage, folder, &lock);
+  for (int32_t i = 0; i < x->n_going && st == TARN_OK; i++) {
+    st = numbered_path(x, "snapshot", x->going[i].id, &path, err);
+    st = st == TARN_OK ? tn_storage_remove(storage, path, err) : st;
+  }
+  tn_storage_unlock_folder(storage, lock);
+  return st;
+}
+
+static tarn_status remove_snapshots(expiry *x, tarn_error *err) {
+  for (int32_t i = 0; i < x->n_going && x->keeps_changelogs; i++) {
+    TN_TRY(store_changelog(x, x->going[i].id, err));
+  }
+  return remove_names(x, err);
 }
 
 static tarn_status carry_out(expiry *x, tarn_error *err) {

@@ -17,7 +17,8 @@ typedef struct meddler {
   step when;
   int times;
   bool is_busy;
-  int n_links; /* of snapshots, but his own */
+  int n_links;             /* of snapshots, but his own */
+  const char *first_delta; /* the manifest list of the first of them, when it was visible */
   void (*meddle)(struct meddler *self);
 } meddler;
 
@@ -32,6 +33,13 @@ static void meddle(step when) {
   }
 }
 
+static void note_delta(const char *path) {
+  const char *id = strrchr(path, '-') + 1;
+  if (!the->is_busy && the->n_links == 1) {
+    the->first_delta = cm_snapshot(the->tm, strtoll(id, NULL, 10)).delta_manifest_list;
+  }
+}
+
 static tarn_status hooked_link(tn_storage *storage, const char *from, const char *to,
                                tarn_error *err) {
   bool is_snapshot = strstr(to, "/snapshot/snapshot-") != NULL;
@@ -42,6 +50,7 @@ static tarn_status hooked_link(tn_storage *storage, const char *from, const char
   }
   st = the->ops->link(storage, from, to, err);
   if (is_snapshot && st == TARN_OK) {
+    note_delta(to);
     meddle(BEHIND_LINK);
   }
   return st;
@@ -219,6 +228,21 @@ static void append__does_not_take_the_name_of_one_that_expired(void **state) {
   }
 }
 
+/* An expiry that has seen it while it was there deletes its manifests, later. */
+static void append__that_was_taken_back_is_made_of_new_manifests(void **state) {
+  table_maker tm;
+  meddler other;
+  tn_commit_result result;
+  (void)state;
+  begin(&tm, &other, QUICK, AT_LINK, three_come_two_expire);
+  OK(second(&other, &result, err));
+  assert_int_equal(other.n_links, 2);
+  assert_non_null(other.first_delta);
+  assert_string_not_equal(other.first_delta, cm_snapshot(&tm, 5).delta_manifest_list);
+  assert_int_equal(cm_count(&tm, "manifest"), 5 * 3);
+  end(&tm, &other);
+}
+
 static void append__whose_base_expires_goes_behind_the_next(void **state) {
   table_maker tm;
   meddler other;
@@ -274,7 +298,7 @@ static void append__that_was_replaced_keeps_its_files(void **state) {
   OK(second(&other, &result, err));
   assert_int_equal(result.last_id, 3);
   assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[a j b]raw(3)");
-  assert_int_equal(cm_count(&tm, "manifest"), 3 * 3 + 1);
+  assert_int_equal(cm_count(&tm, "manifest"), 3 * 3 + 3);
   end(&tm, &other);
 }
 
@@ -353,6 +377,7 @@ static void hint__of_others_stays(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(append__does_not_take_the_name_of_one_that_expired),
+      cmocka_unit_test(append__that_was_taken_back_is_made_of_new_manifests),
       cmocka_unit_test(append__whose_base_expires_goes_behind_the_next),
       cmocka_unit_test(append__whose_base_is_lost_says_so),
       cmocka_unit_test(append__that_was_replaced_when_others_had_gone_on_is_there_once),

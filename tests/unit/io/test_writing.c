@@ -1,7 +1,11 @@
 /* Writing files: both kinds of storage by the same tests, failing steps, and loss of power. */
+#define _GNU_SOURCE /* flock, O_DIRECTORY */
+
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -478,6 +482,28 @@ static void crash__loses_folders_whose_name_was_not_synced(void **state) {
   assert_string_equal(names_in(f.memory, "/n"), "");
 }
 
+/* A lock of its own tells who has the folder. */
+static bool is_locked(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY);
+  bool is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  assert_true(fd >= 0);
+  close(fd);
+  return !is_free;
+}
+
+static void lock_folder__keeps_others_out_until_it_ends(void **state) {
+  int handle, none;
+  (void)state;
+  tn_storage_lock_folder(f.local, f.directory, &handle);
+  assert_true(handle >= 0);
+  assert_true(is_locked(f.directory));
+  tn_storage_unlock_folder(f.local, handle);
+  assert_false(is_locked(f.directory));
+  tn_storage_lock_folder(f.memory, f.directory, &none);
+  assert_int_equal(none, -1);
+  tn_storage_unlock_folder(f.memory, none);
+}
+
 static void sync_folders__keeps_new_folders_up_to_the_root(void **state) {
   tn_storage_fault fault = {0};
   tn_storage *faulty;
@@ -666,6 +692,7 @@ int main(void) {
       TEST(crash__forgets_what_was_not_synced),
       TEST(crash__brings_back_what_was_removed),
       TEST(crash__loses_folders_whose_name_was_not_synced),
+      TEST(lock_folder__keeps_others_out_until_it_ends),
       TEST(sync_folders__keeps_new_folders_up_to_the_root),
       TEST(publish__is_whole_or_not_there_after_each_crash),
       TEST(sync__is_nothing_when_it_is_turned_off),
