@@ -260,14 +260,14 @@ static tarn_status list_ids(folder *f, tn_arena *arena, int64_t **ids, int32_t *
 static tarn_status find_latest(folder *f, int64_t *id, tarn_error *err) {
   int64_t *ids, hint;
   int32_t n;
-  bool exists = false;
+  bool has_next = true, exists = false;
   TN_TRY(read_hint(f, "LATEST", &hint, err));
   if (hint > 0 && hint < INT64_MAX) {
+    /* the next one first: when both expire in between, this one is not there, either */
+    TN_TRY(is_there(f, hint + 1, &has_next, err));
+  }
+  if (!has_next) {
     TN_TRY(is_there(f, hint, &exists, err));
-    if (exists) {
-      TN_TRY(is_there(f, hint + 1, &exists, err));
-      exists = !exists;
-    }
   }
   if (exists) {
     *id = hint;
