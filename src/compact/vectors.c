@@ -128,7 +128,7 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
                               tn_index_entry *entry, tarn_error *err) {
   tn_table *t = v->table;
   tn_index_entry named = {.bucket = v->bucket};
-  const char *path, *folder;
+  const char *path;
   size_t n_written;
   tarn_status st;
   TN_TRY(tn_data_file_names_next(t->env, &v->names, arena, "index-", "", &path, err));
@@ -140,14 +140,10 @@ static tarn_status write_file(tn_vectors *v, const tn_dv_named *list, size_t n, 
     return tn_oom(err);
   }
   TN_TRY(tn_index_file_path(t, &named, arena, &path, err));
-  folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
-  if (folder == NULL) {
-    return tn_oom(err);
-  }
   TN_TRY(tn_dv_file_write(t->env, t->storage, path, list, n, 0, arena, entry, &n_written, err));
   entry->partition = named.partition;
   entry->bucket = named.bucket;
-  st = tn_storage_sync_folders(t->storage, folder, t->path, err);
+  st = tn_index_folder_sync(t, path, arena, err);
   if (st != TARN_OK && tn_storage_remove(t->storage, path, NULL) != TARN_OK) {
     tn_log(t->env, TARN_LOG_WARN, "event=index_not_removed file=%s", path);
   }

@@ -303,28 +303,12 @@ static tarn_status write_index_files(portion *p, const concat_part *part, const 
                                      tn_commit_message *m, tarn_error *err) {
   tn_table *t = p->run->table;
   tn_index_files *made = &m->compact_new_indexes;
-  const char *path = NULL, *folder;
-  size_t n;
+  const tn_index_entry place = {.partition = part->bucket->partition,
+                                .bucket = part->bucket->bucket};
   made->items = tn_arena_calloc(&p->arena, kept->n + 1, sizeof(*made->items));
-  if (made->items == NULL) {
-    return tn_oom(err);
-  }
-  for (size_t at = 0; at < kept->n; at += n) {
-    tn_index_entry named = {.partition = part->bucket->partition, .bucket = part->bucket->bucket};
-    const char *name;
-    TN_TRY(tn_data_file_names_next(t->env, &p->names, &p->arena, "index-", "", &name, err));
-    named.file_name = tn_slice_text(name);
-    TN_TRY(tn_index_file_path(t, &named, &p->arena, &path, err));
-    TN_TRY(tn_dv_file_write(t->env, t->storage, path, kept->items + at, kept->n - at,
-                            p->index_bytes, &p->arena, &made->items[made->n], &n, err));
-    made->items[made->n].partition = named.partition;
-    made->items[made->n++].bucket = named.bucket;
-  }
-  if (path == NULL) {
-    return TARN_OK;
-  }
-  folder = tn_arena_strndup(&p->arena, path, (size_t)(strrchr(path, '/') - path));
-  return folder != NULL ? tn_storage_sync_folders(t->storage, folder, t->path, err) : tn_oom(err);
+  return made->items != NULL ? tn_index_vectors_write(t, &place, &p->names, kept->items, kept->n,
+                                                      p->index_bytes, &p->arena, made, err)
+                             : tn_oom(err);
 }
 
 /* Deletion vectors without those of the files that leave. */

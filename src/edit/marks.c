@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commit/index_manifest.h"
-#include "index/deletion_vector_write.h"
+#include "datafile/index_place.h"
 
 /* ------------------------------------------------------------------ collecting */
 
@@ -41,8 +41,7 @@ typedef struct maker {
   const tn_plan *plan;
   tn_arena *arena; /* of the messages */
   tn_index_list old;
-  char uuid[TN_UUID_CHARS + 1];
-  int32_t next_name;
+  tn_data_file_names names;
   int64_t target_bytes; /* of an index file; 0: one file */
   tarn_error *err;
 } maker;
@@ -66,41 +65,12 @@ static tarn_status list_vector(maker *m, vector_list *list, tn_slice data_file, 
   return TARN_OK;
 }
 
-static tarn_status folder_of(const maker *m, const tn_split *split, const char **out) {
-  const tn_table *t = m->table;
-  tarn_status st;
-  tn_buf text;
-  if (!t->facts.index_in_data_dir) {
-    *out = tn_arena_printf(m->arena, "%s/index", t->path);
-    return *out != NULL ? TARN_OK : tn_oom(m->err);
-  }
-  tn_buf_init(&text, &t->env->mem, 1 << 20);
-  st = tn_bucket_path(t, split->partition, split->bucket, &text, m->err);
-  if (st == TARN_OK) {
-    *out = tn_arena_printf(m->arena, "%.*s", TN_SLICE_ARG(tn_buf_slice(&text)));
-    st = *out != NULL ? TARN_OK : tn_oom(m->err);
-  }
-  tn_buf_reset(&text);
-  return st;
-}
-
-static tarn_status path_of(const maker *m, const char *folder, const tn_index_entry *e,
-                           const char **out) {
-  if (e->has_external_path) {
-    const char *full =
-        tn_arena_strndup(m->arena, (const char *)e->external_path.data, e->external_path.len);
-    return full != NULL ? tn_path_plain(m->arena, full, out, m->err) : tn_oom(m->err);
-  }
-  *out = tn_arena_printf(m->arena, "%s/%.*s", folder, TN_SLICE_ARG(e->file_name));
-  return *out != NULL ? TARN_OK : tn_oom(m->err);
-}
-
 /* The vectors of an old file that stay as they are. */
-static tarn_status keep_vectors(maker *m, const char *folder, const tn_index_entry *e,
-                                const tn_map *marked, vector_list *list) {
+static tarn_status keep_vectors(maker *m, const tn_index_entry *e, const tn_map *marked,
+                                vector_list *list) {
   const tn_dv_range *ranges = e->dv_ranges.items;
   const char *path;
-  TN_TRY(path_of(m, folder, e, &path));
+  TN_TRY(tn_index_file_path(m->table, e, m->arena, &path, m->err));
   for (int64_t i = 0; i < e->dv_ranges.count; i++) {
     const tn_dv_place place = {path, ranges[i].offset, ranges[i].length,
                                ranges[i].has_cardinality ? ranges[i].cardinality : -1};
@@ -132,9 +102,8 @@ static bool is_replaced(const maker *m, const tn_index_entry *e, const tn_map *m
 }
 
 /* Which old files go (into the message), and what of them stays (into the list). */
-static tarn_status replace_old(maker *m, const tn_split *split, const char *folder,
-                               const tn_map *marked, tn_commit_message *message,
-                               vector_list *list) {
+static tarn_status replace_old(maker *m, const tn_split *split, const tn_map *marked,
+                               tn_commit_message *message, vector_list *list) {
   tn_index_files *gone = &message->deleted_indexes;
   gone->items = tn_arena_calloc(m->arena, m->old.count + 1, sizeof(*gone->items));
   if (gone->items == NULL) {
@@ -144,34 +113,22 @@ static tarn_status replace_old(maker *m, const tn_split *split, const char *fold
     const tn_index_entry *e = &m->old.items[i];
     if (tn_index_is_vectors(e) && e->bucket == split->bucket &&
         tn_slice_equal(e->partition, split->partition) && is_replaced(m, e, marked)) {
-      TN_TRY(keep_vectors(m, folder, e, marked, list));
+      TN_TRY(keep_vectors(m, e, marked, list));
       gone->items[gone->n++] = *e;
     }
   }
   return TARN_OK;
 }
 
-static tarn_status write_files(maker *m, const char *folder, const vector_list *list,
+static tarn_status write_files(maker *m, const tn_split *split, const vector_list *list,
                                tn_commit_message *message) {
+  const tn_index_entry place = {.partition = message->partition, .bucket = split->bucket};
   tn_index_files *made = &message->new_indexes;
-  size_t at = 0, n;
   made->items = tn_arena_calloc(m->arena, list->count + 1, sizeof(*made->items));
-  if (made->items == NULL) {
-    return tn_oom(m->err);
-  }
-  while (at < list->count) {
-    tn_index_entry *entry = &made->items[made->n];
-    const char *path =
-        tn_arena_printf(m->arena, "%s/index-%s-%d", folder, m->uuid, (int)m->next_name++);
-    if (path == NULL) {
-      return tn_oom(m->err);
-    }
-    TN_TRY(tn_dv_file_write(m->table->env, m->table->storage, path, list->items + at,
-                            list->count - at, m->target_bytes, m->arena, entry, &n, m->err));
-    made->n++;
-    at += n;
-  }
-  return tn_storage_sync_folders(m->table->storage, folder, m->table->path, m->err);
+  return made->items != NULL
+             ? tn_index_vectors_write(m->table, &place, &m->names, list->items, list->count,
+                                      m->target_bytes, m->arena, made, m->err)
+             : tn_oom(m->err);
 }
 
 /* The message of the bucket whose marks are [from, to). What was written is in it on failure, too.
@@ -179,7 +136,6 @@ static tarn_status write_files(maker *m, const char *folder, const vector_list *
 static tarn_status make_message(maker *m, size_t from, size_t to, tn_commit_message *message) {
   const tn_split *split = m->marks->items[from].split;
   vector_list list = {NULL, 0, 0};
-  const char *folder;
   tn_map marked;
   tarn_status st = TARN_OK;
   *message = (tn_commit_message){.bucket = split->bucket,
@@ -193,13 +149,12 @@ static tarn_status make_message(maker *m, size_t from, size_t to, tn_commit_mess
     tn_map_entry *slot;
     TN_TRY_TO(done, tn_map_put(&marked, m->marks->items[i].data_file, &slot, NULL, m->err));
   }
-  TN_TRY_TO(done, folder_of(m, split, &folder));
-  TN_TRY_TO(done, replace_old(m, split, folder, &marked, message, &list));
+  TN_TRY_TO(done, replace_old(m, split, &marked, message, &list));
   for (size_t i = from; i < to; i++) {
     const tn_mark *mark = &m->marks->items[i];
     TN_TRY_TO(done, list_vector(m, &list, mark->data_file, mark->dv));
   }
-  TN_TRY_TO(done, write_files(m, folder, &list, message));
+  TN_TRY_TO(done, write_files(m, split, &list, message));
 done:
   for (size_t i = 0; i < list.count; i++) {
     tn_dv_release((tn_dv *)list.items[i].dv);
@@ -227,18 +182,14 @@ static int compare_marks(const void *left, const void *right) {
 }
 
 void tn_marks_remove(tn_table *table, const tn_commit_message *messages, int32_t n_messages) {
-  tarn_error ignored;
-  tn_marks none = {NULL, 0, 0};
   tn_arena arena;
   tn_arena_init(&arena, &table->env->mem, 1 << 24);
   for (int32_t i = 0; i < n_messages; i++) {
     const tn_commit_message *message = &messages[i];
-    const tn_split split = {.partition = message->partition, .bucket = message->bucket};
-    const maker m = {.marks = &none, .table = table, .arena = &arena, .err = &ignored};
     for (int32_t k = 0; k < message->new_indexes.n; k++) {
       const tn_index_entry *e = &message->new_indexes.items[k];
-      const char *folder, *path;
-      if (folder_of(&m, &split, &folder) != TARN_OK || path_of(&m, folder, e, &path) != TARN_OK ||
+      const char *path;
+      if (tn_index_file_path(table, e, &arena, &path, NULL) != TARN_OK ||
           tn_storage_remove(table->storage, path, NULL) != TARN_OK) {
         tn_log(table->env, TARN_LOG_WARN, "event=index_not_removed file=%.*s",
                TN_SLICE_ARG(e->file_name));
@@ -257,7 +208,6 @@ tarn_status tn_marks_write(const tn_marks *marks, tn_table *table, const tn_plan
   if (marks->count == 0) {
     return TARN_OK;
   }
-  TN_TRY(tn_env_uuid(table->env, m.uuid, err));
   TN_TRY(tn_index_list_read(table, plan->snapshot.index_manifest, arena, &m.old, err));
   if (table->facts.bucket_mode == TN_BUCKETS_UNAWARE) {
     TN_TRY(tn_options_int(&table->options, "deletion-vector.index-file.target-size",

@@ -361,13 +361,6 @@ static tarn_status make_entry(tn_write *w, const tn_open_bucket *b, int64_t n_ha
   return TARN_OK;
 }
 
-/* The folder of a path that has one. */
-static tarn_status sync_folder_of(tn_write *w, tn_arena *arena, const char *path, tarn_error *err) {
-  const char *folder = tn_arena_strndup(arena, path, (size_t)(strrchr(path, '/') - path));
-  return folder != NULL ? tn_storage_sync_folders(w->table->storage, folder, w->table->path, err)
-                        : tn_oom(err);
-}
-
 tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket, tn_arena *arena,
                             tn_index_files *out, tarn_error *err) {
   const tn_key_index *x = index_of(w, bucket);
@@ -381,7 +374,7 @@ tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket, tn_arena 
   TN_TRY(tn_index_file_path(w->table, entry, arena, &path, err));
   TN_TRY(write_hashes(w, x, bucket->bucket, path, err));
   *out = (tn_index_files){entry, 1};
-  st = sync_folder_of(w, arena, path, err);
+  st = tn_index_folder_sync(w->table, path, arena, err);
   if (st != TARN_OK) {
     tn_assign_remove(w, out);
     *out = (tn_index_files){NULL, 0};
