@@ -385,7 +385,9 @@ tarn_status tn_expire_snapshots(tn_table *table, const tn_expire_request *reques
   int64_t n = 0;
   expiry x;
   tarn_status st = TARN_E_CONFLICT;
-  for (int i = 0; i < MAX_ATTEMPTS && st == TARN_E_CONFLICT; i++) {
+  /* Another expiry, or a tag, came in between: look again at what there is. */
+  for (int i = 0; i < MAX_ATTEMPTS && (st == TARN_E_CONFLICT || st == TARN_E_NOT_FOUND); i++) {
+    n = 0;
     tn_error_reset(err);
     expiry_init(&x, table, request);
     st = expire_snapshots(&x, &n, err);

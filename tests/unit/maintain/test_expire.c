@@ -361,6 +361,46 @@ static void changelogs__keep_what_the_tag_before_them_needs(void **state) {
   mm_end(&mm);
 }
 
+/* ------------------------------------------------------------------ two at once */
+
+static struct {
+  maintain_maker *mm;
+  const tn_storage_ops *ops;
+  bool is_done;
+} other;
+
+/* At the first list that the one reads, the next commit comes, and the other expires all before. */
+static tarn_status hooked_open(tn_storage *storage, const char *path, tn_file **out,
+                               tarn_error *err) {
+  if (!other.is_done && strstr(path, "/manifest/manifest-list-") != NULL) {
+    other.is_done = true;
+    mm_commit(other.mm, "+e");
+    assert_int_equal(mm_expire(other.mm, 1, 1), 5);
+  }
+  return other.ops->open(storage, path, out, err);
+}
+
+static void expire__beside_another_is_no_error(void **state) {
+  maintain_maker mm;
+  tn_storage_ops hooked;
+  (void)state;
+  mm_begin(&mm, "");
+  make_five(&mm);
+  other.mm = &mm;
+  other.ops = mm.table->storage->ops;
+  other.is_done = false;
+  hooked = *other.ops;
+  hooked.open = hooked_open;
+  mm.table->storage->ops = &hooked;
+  assert_int_equal(mm_expire(&mm, 1, 1), 0);
+  mm.table->storage->ops = other.ops;
+  assert_true(other.is_done);
+  assert_string_equal(mm_list(&mm, "snapshot"), "6 EARLIEST=6 LATEST=6");
+  assert_string_equal(mm_list(&mm, "bucket-0"), "C c d e");
+  assert_int_equal(mm_check(&mm), 0);
+  mm_end(&mm);
+}
+
 static void changelogs__stop_at_a_consumer(void **state) {
   maintain_maker mm;
   (void)state;
@@ -395,6 +435,7 @@ int main(void) {
       cmocka_unit_test(expire__removes_files_of_changelogs),
       cmocka_unit_test(expire__removes_folders_that_are_empty_if_asked),
       cmocka_unit_test(expire__removes_what_an_earlier_run_left),
+      cmocka_unit_test(expire__beside_another_is_no_error),
       cmocka_unit_test(changelogs__outlive_snapshots),
       cmocka_unit_test(changelogs__without_a_producer_keep_appended_files),
       cmocka_unit_test(changelogs__keep_what_the_tag_before_them_needs),
