@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "plan/entries.h"
-#include "read/read.h"
 #include "support/random_vec.h"
 #include "support/torture.h"
 #include "tarn/write.h"
@@ -116,11 +115,7 @@ static const char *changes(write_maker *m, int64_t since, int64_t to) {
   char dynamic[128], *save = NULL, *copy;
   tn_scan scan = {.limit = -1};
   tn_read_options o = {.limit = -1, .with_row_kind = true, .keeps_deletes = true};
-  const tn_split **splits;
-  tn_plan *plan = NULL;
-  tn_read *read = NULL;
   tn_buf raw, text;
-  bool is_end = since >= to;
   const char *kept;
   tn_buf_init(&raw, &m->tm.env->mem, 1u << 24);
   tn_buf_init(&text, &m->tm.env->mem, 1u << 24);
@@ -130,25 +125,10 @@ static const char *changes(write_maker *m, int64_t since, int64_t to) {
   o.table = scan.table = tm_table(&m->tm, dynamic);
   o.fields = o.table->schema->fields;
   o.n_fields = o.table->schema->n_fields;
-  OK(tn_plan_create(&scan, &plan, err));
-  splits = calloc((size_t)plan->n_splits + 1, sizeof(*splits));
-  for (int32_t i = 0; i < plan->n_splits; i++) {
-    splits[i] = &plan->splits[i];
+  if (since < to) {
+    wm_scan_text(m, &scan, &o, &raw);
   }
-  OK(tn_read_create(m->tm.env, &o, splits, plan->n_splits, &read, err));
-  while (!is_end) {
-    tn_batch batch;
-    OK(tn_read_next(read, &batch, err));
-    is_end = batch.n_rows == 0;
-    if (!is_end) {
-      dm_text(&batch, &raw);
-    }
-    tn_batch_reset(m->tm.env, &batch);
-  }
-  tn_read_free(read);
-  tn_plan_release(plan);
   tn_table_release(scan.table);
-  free((void *)splits);
   copy = raw.len > 0 ? strndup((const char *)raw.data, raw.len) : strdup("");
   for (char *row = strtok_r(copy, ";", &save); row != NULL; row = strtok_r(NULL, ";", &save)) {
     OK(tn_buf_printf(&text, err, "%s%s %s", text.len > 0 ? ";" : "", names[row[0] - '0'], row + 2));

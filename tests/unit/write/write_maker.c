@@ -4,7 +4,6 @@
 #include "column/datum.h"
 #include "data_maker.h"
 #include "model/partition.h"
-#include "read/read.h"
 
 void wm_table(write_maker *m, const char *fields, const char *partition_keys,
               const char *primary_keys, const char *options) {
@@ -230,36 +229,40 @@ static void sort_rows(tn_buf *text) {
   free(rows);
 }
 
-const char *wm_rows(write_maker *m) {
-  tn_read_options o = {.table = m->table,
-                       .fields = m->table->schema->fields,
-                       .n_fields = m->table->schema->n_fields,
-                       .limit = -1};
-  tn_scan scan = {.table = m->table, .limit = -1};
+void wm_scan_text(write_maker *m, const tn_scan *scan, const tn_read_options *o, tn_buf *text) {
   const tn_split **splits;
   tn_plan *plan = NULL;
   tn_read *read = NULL;
-  tn_buf text;
   bool is_end = false;
-  tn_buf_init(&text, &m->tm.env->mem, 1u << 28);
-  OK(tn_plan_create(&scan, &plan, err));
+  OK(tn_plan_create(scan, &plan, err));
   splits = calloc((size_t)plan->n_splits + 1, sizeof(*splits));
   for (int32_t i = 0; i < plan->n_splits; i++) {
     splits[i] = &plan->splits[i];
   }
-  OK(tn_read_create(m->tm.env, &o, splits, plan->n_splits, &read, err));
+  OK(tn_read_create(m->tm.env, o, splits, plan->n_splits, &read, err));
   while (!is_end) {
     tn_batch batch;
     OK(tn_read_next(read, &batch, err));
     is_end = batch.n_rows == 0;
     if (!is_end) {
-      dm_text(&batch, &text);
+      dm_text(&batch, text);
     }
     tn_batch_reset(m->tm.env, &batch);
   }
   tn_read_free(read);
   tn_plan_release(plan);
   free((void *)splits);
+}
+
+const char *wm_rows(write_maker *m) {
+  tn_read_options o = {.table = m->table,
+                       .fields = m->table->schema->fields,
+                       .n_fields = m->table->schema->n_fields,
+                       .limit = -1};
+  tn_scan scan = {.table = m->table, .limit = -1};
+  tn_buf text;
+  tn_buf_init(&text, &m->tm.env->mem, 1u << 28);
+  wm_scan_text(m, &scan, &o, &text);
   OK(tn_buf_text(&text, "", err));
   sort_rows(&text);
   return keep_text(m, &text);

@@ -6,6 +6,7 @@
 #define TN_TESTS_UNIT_WRITE_WRITE_MAKER_H
 
 #include "commit/commit.h"
+#include "read/read.h"
 #include "support/test.h"
 #include "table_maker.h"
 #include "write/write.h"
@@ -46,6 +47,9 @@ void wm_commit(write_maker *m); /* both */
 /* "p/b0[3 rows, 0-2, -1]": partition (if any), bucket, and each new file with its rows, sequence
  * numbers and deletions (if any); changelog files behind a "~". */
 const char *wm_messages(write_maker *m, const tn_committable *c);
+/* The rows of a plan as dm_text() writes them, in its order, appended. */
+void wm_scan_text(write_maker *maker, const tn_scan *scan, const tn_read_options *options,
+                  tn_buf *text);
 /* The table's rows, sorted: "1|a;2|b"; row kinds in front with with_kinds. */
 const char *wm_rows(write_maker *m);
 /* How many data files lie in the table's folders. */
