@@ -47,7 +47,7 @@ function(tarn_test name)
   target_link_libraries(${name} PRIVATE tarn_flags room_${TEST_ROOM} ${TEST_LIBRARIES} cmocka
     Threads::Threads)
   add_test(NAME ${TEST_LABEL}/${name} COMMAND ${name})
-  set_tests_properties(${TEST_LABEL}/${name} PROPERTIES LABELS ${TEST_LABEL} TIMEOUT 300
+  set_tests_properties(${TEST_LABEL}/${name} PROPERTIES LABELS ${TEST_LABEL} TIMEOUT 900
     ENVIRONMENT "${TARN_TEST_ENVIRONMENT}")
 endfunction()
 

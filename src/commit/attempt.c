@@ -10,6 +10,7 @@
 
 #include "commit/conflicts.h"
 #include "commit/index_manifest.h"
+#include "commit/rivals.h"
 #include "commit/row_ids.h"
 #include "model/listing.h"
 #include "model/snapshot_write.h"
@@ -19,7 +20,6 @@
 #define STATISTICS_LIMIT ((size_t)256 << 20)
 #define LATEST_TRIES 10 /* a snapshot may expire between its id and its reading */
 #define HINT_TRIES 3
-#define HINT_LIMIT ((size_t)1 << 10)
 
 /* A written list. */
 typedef struct list_name {
@@ -724,18 +724,8 @@ static tarn_status exists(attempt *a, int64_t id, bool *out, tarn_error *err) {
 }
 
 /* What LATEST says, as it stands; 0: nothing. */
-static int64_t read_hint(attempt *a) {
-  tn_table *table = a->job->table;
-  const char *path = tn_path_join(&a->arena, table->branch_path, "snapshot", "LATEST", NULL);
-  int64_t id = 0;
-  tn_buf text;
-  tn_buf_init(&text, &table->env->mem, HINT_LIMIT);
-  if (path != NULL && tn_storage_read_all(table->storage, path, &text, NULL) == TARN_OK &&
-      tn_buf_append(&text, "", 1, NULL) == TARN_OK) {
-    id = strtoll((const char *)text.data, NULL, 10);
-  }
-  tn_buf_reset(&text);
-  return id > 0 ? id : 0;
+static int64_t read_hint(const attempt *a) {
+  return tn_hint_peek(a->job->table->storage, a->job->table->branch_path, "snapshot", "LATEST");
 }
 
 /* A hint that is not written costs a listing; it does not go back behind snapshots of others. */
@@ -824,11 +814,12 @@ static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) 
 }
 
 /* Java looks whether a snapshot's name is free and renames its own to it then, on a local disk
- * without a lock: ours may have been replaced in between. That it is ours still is looked up as
- * late as can be; what cannot be read now (it may have expired) was published. */
+ * without a lock: ours may have been replaced in between. That it is ours still is looked up when
+ * nobody can do that any more; what cannot be read now (it may have expired) was published. */
 static bool was_replaced(attempt *a) {
   const char *path = snapshot_path(a);
   outcome now = UNKNOWN;
+  tn_rivals_wait(a->job->table->storage, path, a->job->options->cancel);
   if (path == NULL || look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
     return false;
   }

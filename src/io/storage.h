@@ -149,8 +149,11 @@ void tn_sink_abort(tn_sink *sink);
 /* Make a small file visible whole and synced, or not at all: content under a temporary name beside
  * it, then a name that must not exist yet (link(2)). EXISTS when somebody was first. When the call
  * fails otherwise, the outcome may be unknown: whoever needs it looks. Folders that are missing are
- * made, and their names synced. Temporary names begin with a dot and end in ".tmp", as Java's; they
- * may stay behind after a crash. */
+ * made, and their names synced. Temporary names are Java's, ".<name>.<UUID>.tmp"; they may stay
+ * behind after a crash. Ours have UUIDs of a version that Java and Python do not make: who has such
+ * a file takes no name that another has. */
+#define TN_HIDDEN_VERSION_AT 14
+#define TN_HIDDEN_VERSION '8'
 TN_CHECKED tarn_status tn_storage_publish(tn_storage *storage, const char *path, tn_slice bytes,
                                           tarn_error *err);
 /* The same, replacing what is there (rename(2)). sync: false for hints. */

@@ -6,7 +6,8 @@
  *   W1  A file is published by: create a hidden name, write, sync, close, link, sync the folder.
  *       Until the link nobody sees it, after the last step nothing can take it away.
  *   W2  Hidden names are ".<name>.<UUID>.tmp", as org.apache.paimon.fs.FileIO has them: their first
- *       character keeps them out of every listing by prefix, here and in Java.
+ *       character keeps them out of every listing by prefix, here and in Java. The UUID is one of
+ *       version 8 (RFC 9562: of our own making).
  *   W3  Nothing below a folder that is removed is reached through a link.
  */
 #include <errno.h>
@@ -279,6 +280,7 @@ static tarn_status hidden_name(tn_storage *storage, const char *path, char **out
   char uuid[TN_UUID_CHARS + 1];
   *out = NULL;
   TN_TRY(tn_env_uuid(storage->env, uuid, err));
+  uuid[TN_HIDDEN_VERSION_AT] = TN_HIDDEN_VERSION;
   *out = tn_alloc(&storage->env->mem, n);
   if (*out == NULL) {
     return tn_oom(err);

@@ -81,6 +81,7 @@ static void begin(table_maker *tm, meddler *self, const char *options, step when
   self->ops = tm->storage->ops;
   self->hooked = *self->ops;
   self->hooked.link = hooked_link;
+  self->hooked.lock_folder = NULL; /* he comes in the middle of it */
   self->hooked.open = hooked_open;
   self->hooked.create = hooked_create;
   tm->storage->ops = &self->hooked;

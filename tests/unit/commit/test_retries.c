@@ -17,6 +17,9 @@ typedef struct interloper {
   void (*commit)(struct interloper *self);
   int link_errno; /* the name is not given: an error of the disk */
   bool is_busy;
+  int hides; /* he replaces it when his hidden file has been looked at as often; 0: never */
+  int n_looks;
+  bool is_shown;
   bool replaces; /* he takes away the snapshot that has just been made, as a rename over it does */
 } interloper;
 
@@ -45,8 +48,32 @@ static tarn_status hooked_link(tn_storage *storage, const char *from, const char
     if (the->link_errno != 0) {
       return tn_fail_errno(err, the->link_errno, "link %s", to);
     }
+    the->is_shown = the->hides > 0 && the->n_looks == 0;
   }
   return the->ops->link(storage, from, to, err);
+}
+
+/* Behind our snapshot the folder shows a file that is about to be renamed over it; when it has been
+ * looked at often enough, it is. */
+static tarn_status hooked_list(tn_storage *storage, const char *path,
+                               tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
+                                                    tarn_error *err),
+                               void *ctx, tarn_error *err) {
+  char name[512];
+  if (!the->is_shown || the->is_busy || strstr(path, "/snapshot") == NULL) {
+    return the->ops->list(storage, path, visit, ctx, err);
+  }
+  if (++the->n_looks < the->hides) {
+    TN_TRY(the->ops->list(storage, path, visit, ctx, err));
+    return visit(ctx, ".snapshot-1.0c8e1f2a-7f3d-4c11-9d0e-5a6b7c8d9e0f.tmp", false, err);
+  }
+  the->is_shown = false;
+  snprintf(name, sizeof(name), "%s/snapshot-1", path);
+  TN_TRY(the->ops->remove(storage, name, err));
+  the->is_busy = true;
+  the->commit(the);
+  the->is_busy = false;
+  return the->ops->list(storage, path, visit, ctx, err);
 }
 
 static void append_as(interloper *self, const char *user, int64_t identifier, const char *name) {
@@ -80,6 +107,8 @@ static void begin(table_maker *tm, interloper *self, const char *options,
   self->ops = tm->storage->ops;
   self->hooked = *self->ops;
   self->hooked.link = hooked_link;
+  self->hooked.list = hooked_list;
+  self->hooked.lock_folder = NULL; /* he comes in the middle of it */
   tm->storage->ops = &self->hooked;
   the = self;
 }
@@ -134,6 +163,22 @@ static void append__that_was_replaced_is_made_again(void **state) {
   assert_string_equal(cm_entries(&tm, 3, 'd'), "+a");
   /* Who has read ours may need their manifests still, or be about to expire them. */
   assert_int_equal(cm_count(&tm, "manifest"), 3 * 3 + 2 * 3);
+  end(&tm, &other);
+}
+
+/* He who has looked before ours was there may rename long after. */
+static void append__waits_for_who_may_replace_it(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  (void)state;
+  begin(&tm, &other, QUICK, append_other, 0);
+  other.hides = 5;
+  OK(append(&tm, &other, "a", &result, err));
+  assert_int_equal(other.n_looks, 5);
+  assert_int_equal(result.last_id, 2);
+  assert_string_equal(cm_entries(&tm, 2, 'b'), "+x0");
+  assert_string_equal(cm_entries(&tm, 2, 'd'), "+a");
   end(&tm, &other);
 }
 
@@ -288,6 +333,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(append__goes_behind_who_was_first),
       cmocka_unit_test(append__that_was_replaced_is_made_again),
+      cmocka_unit_test(append__waits_for_who_may_replace_it),
       cmocka_unit_test(append__gives_up_after_its_retries),
       cmocka_unit_test(append__gives_up_after_its_time),
       cmocka_unit_test(append__of_a_twin_is_found),
