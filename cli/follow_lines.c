@@ -111,6 +111,16 @@ static bool take_bytes(const cli_json *json, size_t object, const char *name, cl
                                         json->nodes[at].end - json->nodes[at].begin, out));
 }
 
+/* Is it written as it is read? What JSON escapes would be longer as text. */
+static bool is_plain(const char *text, size_t n) {
+  bool holds = true;
+  for (size_t i = 0; i < n; i++) {
+    holds = holds && (unsigned char)text[i] >= ' ' && text[i] != '"' && text[i] != '\\' &&
+            text[i] != 0x7f;
+  }
+  return holds;
+}
+
 static bool take_stream(const cli_json *json, size_t object, char *out) {
   size_t at = cli_json_find(json, object, "stream");
   *out = '\0';
@@ -119,6 +129,8 @@ static bool take_stream(const cli_json *json, size_t object, char *out) {
   }
   return at == SIZE_MAX || (json->nodes[at].kind == CLI_JSON_STRING &&
                             json->nodes[at].end - json->nodes[at].begin < CLI_STREAM_SIZE &&
+                            is_plain(json->text + json->nodes[at].begin,
+                                     json->nodes[at].end - json->nodes[at].begin) &&
                             is_utf8(out, strlen(out)));
 }
 

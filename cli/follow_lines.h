@@ -7,8 +7,9 @@
  *                                                        the source again from this state
  *
  * A stream is what one source gives from its beginning on, over all its runs; its name is any text
- * of up to 63 characters, or is left out. The first line of `table tail --state s` has
- * "source":"/path/of/s", too: the sink is to tell there that it keeps the place.
+ * of up to 63 bytes without control characters, quotes and backslashes, or is left out. The first
+ * line of `table tail --state s` has "source":"/path/of/s", too: the sink is to tell there that it
+ * keeps the place.
  *
  * `table write --state t` keeps the last state, and how many rows it has taken (which may be more),
  * together with what it has prepared: one file, replaced at once.
