@@ -10,6 +10,7 @@
 
 #include "commit/conflicts.h"
 #include "commit/index_manifest.h"
+#include "commit/kinship.h"
 #include "commit/rivals.h"
 #include "commit/row_ids.h"
 #include "model/listing.h"
@@ -134,85 +135,10 @@ static tarn_status find_ours(attempt *a, int64_t *id, tarn_error *err) {
 
 /* ------------------------------------------------------------------ built on ours or not */
 
-static tarn_status has_manifests(attempt *a, const list_name *list, const tn_metas *metas,
-                                 bool *out, tarn_error *err) {
-  tn_metas ours = {NULL, 0, 0};
-  TN_TRY(tn_metas_read_list(a->job->table, list->name, list->size_bytes, &a->arena, &ours, err));
-  for (size_t i = 0; i < metas->count && ours.count > 0 && !*out; i++) {
-    *out = tn_slice_equal(metas->items[i].file_name, ours.items[0].file_name);
-  }
-  return TARN_OK;
-}
-
-/* A file that comes or goes with this commit; *is_new: it comes. False: there is none. */
-static bool first_file(const attempt *a, tn_manifest_entry *out, bool *is_new) {
-  const tn_attempt_request *request = a->request;
-  const tn_commit_changes *c =
-      request->overwrite != NULL ? &request->overwrite->own : request->changes;
-  const tn_manifest_entry *found = NULL;
-  for (size_t i = 0; c != NULL && i < c->files.count; i++) {
-    if (c->files.items[i].kind == TN_FILE_ADD) {
-      found = &c->files.items[i];
-      break;
-    }
-    found = found == NULL ? &c->files.items[i] : found;
-  }
-  if (found != NULL) {
-    *out = *found;
-    *is_new = found->kind == TN_FILE_ADD;
-  }
-  return found != NULL;
-}
-
-/* Names of files are their own. */
-static tarn_status has_file(attempt *a, const tn_snapshot *s, const tn_manifest_entry *file,
-                            bool *out, tarn_error *err) {
-  tn_base_request request = {.snapshot = s, .is_before = true};
-  tn_base base = {.count = 0};
-  tn_map partitions;
-  tn_map_entry *slot;
-  tarn_status st = TARN_OK;
-  *out = false;
-  tn_map_init(&partitions, &a->job->table->env->mem);
-  request.only = &partitions;
-  TN_TRY_TO(done, tn_map_put(&partitions, file->partition, &slot, NULL, err));
-  TN_TRY_TO(done, tn_base_read(a->job, &request, &a->arena, &base, err));
-  for (int64_t i = 0; i < base.count && !*out; i++) {
-    const tn_scan_entry *e = base.items[i];
-    *out = e->bucket == file->bucket && e->level == file->file.level &&
-           tn_slice_equal(tn_slice_of(e->file_name, e->file_name_len), file->file.file_name);
-  }
-done:
-  tn_base_reset(&base);
-  tn_map_reset(&partitions);
-  return st;
-}
-
-/* Was a snapshot built on one of ours, with this delta? */
-typedef enum kinship { BUILT_ON_OURS, BUILT_ON_ANOTHER, NOT_TOLD } kinship;
-
-static tarn_status tell_kinship(attempt *a, int64_t id, const list_name *delta, kinship *out,
+static tarn_status tell_kinship(attempt *a, int64_t id, const list_name *delta, tn_kinship *out,
                                 tarn_error *err) {
-  tn_table *table = a->job->table;
-  tn_snapshot s = a->latest;
-  tn_metas metas = {NULL, 0, 0};
-  tn_manifest_entry file;
-  bool is_new, is_there = false;
-  *out = NOT_TOLD;
-  if (!a->has_latest || id != a->latest.id) {
-    TN_TRY(
-        tn_snapshot_read(table->env, table->storage, table->branch_path, id, &a->arena, &s, err));
-  }
-  TN_TRY(tn_metas_read_list(table, s.base_manifest_list, s.base_manifest_list_size, &a->arena,
-                            &metas, err));
-  TN_TRY(has_manifests(a, delta, &metas, &is_there, err));
-  if (is_there) {
-    *out = BUILT_ON_OURS;
-  } else if (first_file(a, &file, &is_new)) { /* manifests may have been merged */
-    TN_TRY(has_file(a, &s, &file, &is_there, err));
-    *out = is_there != is_new ? BUILT_ON_ANOTHER : is_new ? BUILT_ON_OURS : NOT_TOLD;
-  }
-  return TARN_OK;
+  return tn_kinship_tell(a->job, a->request, id, delta->name, delta->size_bytes, &a->arena, out,
+                         err);
 }
 
 /* Somebody may have read our snapshot and gone on from it before it was replaced: then all of this
@@ -224,7 +150,7 @@ static tarn_status find_built_on_ours(attempt *a, int64_t *id, bool *is_unsure, 
     return TARN_OK;
   }
   for (int64_t i = from + 1; i <= a->latest.id; i++) {
-    kinship kin;
+    tn_kinship kin;
     tarn_status st = tell_kinship(a, i, &a->run->replaced, &kin, err);
     *is_unsure = st == TARN_E_NOT_FOUND;
     if (*is_unsure) {
@@ -235,7 +161,7 @@ static tarn_status find_built_on_ours(attempt *a, int64_t *id, bool *is_unsure, 
                               (long long)from, a->job->table->full_name);
     }
     TN_TRY(st);
-    if (kin == BUILT_ON_OURS) {
+    if (kin == TN_BUILT_ON_OURS) {
       *id = i;
       return TARN_OK;
     }
@@ -594,10 +520,13 @@ static tarn_status prepare(attempt *a, bool *has_work, tarn_error *err) {
 
 /* ------------------------------------------------------------------ publication */
 
+static const char *snapshot_folder(attempt *a) {
+  return tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", NULL);
+}
+
 static const char *path_of(attempt *a, int64_t id) {
-  const char *name = tn_arena_printf(&a->arena, "snapshot-%lld", (long long)id);
-  return name != NULL ? tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", name, NULL)
-                      : NULL;
+  return tn_arena_printf(&a->arena, "%s/snapshot/snapshot-%lld", a->job->table->branch_path,
+                         (long long)id);
 }
 
 static const char *snapshot_path(attempt *a) {
@@ -621,7 +550,7 @@ static tarn_status look_back(attempt *a, const char *path, outcome *out, tarn_er
 }
 
 static tarn_status sync_snapshots(attempt *a, tarn_error *err) {
-  const char *folder = tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", NULL);
+  const char *folder = snapshot_folder(a);
   return folder != NULL ? tn_storage_sync_folder(a->job->table->storage, folder, err) : tn_oom(err);
 }
 
@@ -667,14 +596,14 @@ static tarn_status is_behind_latest(attempt *a, bool *out, tarn_error *err) {
 /* Look and take the name, while no expiry of ours gives names up. */
 static tarn_status take_name(attempt *a, const char *path, bool *is_next, tarn_error *err) {
   tn_storage *storage = a->job->table->storage;
-  const char *folder = tn_path_join(&a->arena, a->job->table->branch_path, "snapshot", NULL);
+  const char *folder = snapshot_folder(a);
   tarn_status st;
   int lock;
   *is_next = false;
   if (folder == NULL) {
     return tn_oom(err);
   }
-  tn_storage_lock_folder(storage, folder, &lock);
+  lock = tn_storage_lock_folder(storage, folder);
   st = is_behind_latest(a, is_next, err);
   if (st == TARN_OK && *is_next) {
     a->run->has_tried = true;
@@ -725,7 +654,9 @@ static tarn_status exists(attempt *a, int64_t id, bool *out, tarn_error *err) {
 
 /* What LATEST says, as it stands; 0: nothing. */
 static int64_t read_hint(const attempt *a) {
-  return tn_hint_peek(a->job->table->storage, a->job->table->branch_path, "snapshot", "LATEST");
+  tn_table *t = a->job->table;
+  int64_t id;
+  return tn_snapshot_latest_hint(t->env, t->storage, t->branch_path, &id, NULL) == TARN_OK ? id : 0;
 }
 
 /* A hint that is not written costs a listing; it does not go back behind snapshots of others. */
@@ -750,18 +681,20 @@ static void write_hint(attempt *a) {
  * expired just before ours came? Expiry takes the older ones first. */
 static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
   bool has_next;
-  kinship kin;
+  tn_kinship kin;
   tarn_status st;
   *out = false;
   TN_TRY(exists(a, a->next.id + 1, &has_next, err));
-  if (!has_next && read_hint(a) <= a->next.id) {
-    return TARN_OK;
+  if (!has_next) {
+    if (read_hint(a) <= a->next.id) {
+      return TARN_OK;
+    }
+    TN_TRY(exists(a, a->next.id + 1, &has_next, err));
   }
-  TN_TRY(exists(a, a->next.id + 1, &has_next, err));
   if (has_next) {
     st = tell_kinship(a, a->next.id + 1, &a->run->delta, &kin, err);
     if (st != TARN_E_NOT_FOUND) {
-      *out = st == TARN_OK && kin == BUILT_ON_ANOTHER;
+      *out = st == TARN_OK && kin == TN_BUILT_ON_ANOTHER;
       return st;
     }
     tn_error_reset(err); /* it has expired meanwhile */
@@ -817,9 +750,11 @@ static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) 
  * without a lock: ours may have been replaced in between. That it is ours still is looked up when
  * nobody can do that any more; what cannot be read now (it may have expired) was published. */
 static bool was_replaced(attempt *a) {
-  const char *path = snapshot_path(a);
+  const char *path = snapshot_path(a), *folder = snapshot_folder(a);
   outcome now = UNKNOWN;
-  tn_rivals_wait(a->job->table->storage, path, a->job->options->cancel);
+  if (folder != NULL) {
+    tn_rivals_wait(a->job->table->storage, folder, a->next.id, a->job->options->cancel);
+  }
   if (path == NULL || look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
     return false;
   }

@@ -223,9 +223,7 @@ static tarn_status faulty_sync_folder(tn_storage *storage, const char *path, tar
 }
 
 static int faulty_lock_folder(tn_storage *storage, const char *path) {
-  int handle;
-  tn_storage_lock_folder(TN_CONTAINER_OF(storage, faulty_storage, base)->inner, path, &handle);
-  return handle;
+  return tn_storage_lock_folder(TN_CONTAINER_OF(storage, faulty_storage, base)->inner, path);
 }
 
 static void faulty_free(tn_storage *storage) {

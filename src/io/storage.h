@@ -174,9 +174,9 @@ TN_CHECKED tarn_status tn_storage_rename(tn_storage *storage, const char *from, 
                                          tarn_error *err);
 /* Keep other holders, of this process or others, out of a folder while several steps are made that
  * should be one: of snapshot/ while a name is looked at and taken, or given up. Waits for 2 s at
- * most. Advice alone: Java does not ask, and there are file systems without locks (*handle -1);
- * whoever goes on without it has to look afterwards. Ends with the process. */
-void tn_storage_lock_folder(tn_storage *storage, const char *path, int *handle);
+ * most. Advice alone: Java does not ask, and there are file systems without locks (-1); who goes on
+ * without it has to look afterwards. Ends with the process. */
+int tn_storage_lock_folder(tn_storage *storage, const char *path);
 void tn_storage_unlock_folder(tn_storage *storage, int handle); /* accepts -1 */
 /* Sync the names in a folder. */
 TN_CHECKED tarn_status tn_storage_sync_folder(tn_storage *storage, const char *path,

@@ -61,9 +61,8 @@ tarn_status tn_storage_sync_folders(tn_storage *storage, const char *path, const
   return st;
 }
 
-void tn_storage_lock_folder(tn_storage *storage, const char *path, int *handle) {
-  const tn_storage_ops *ops = storage->ops;
-  *handle = ops->lock_folder != NULL ? ops->lock_folder(storage, path) : -1;
+int tn_storage_lock_folder(tn_storage *storage, const char *path) {
+  return storage->ops->lock_folder != NULL ? storage->ops->lock_folder(storage, path) : -1;
 }
 
 void tn_storage_unlock_folder(tn_storage *storage, int handle) {

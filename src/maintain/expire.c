@@ -282,7 +282,7 @@ static tarn_status remove_names(expiry *x, tarn_error *err) {
   if (folder == NULL) {
     return tn_oom(err);
   }
-  tn_storage_lock_folder(storage, folder, &lock);
+  lock = tn_storage_lock_folder(storage, folder);
   for (int32_t i = 0; i < x->n_going && st == TARN_OK; i++) {
     st = numbered_path(x, "snapshot", x->going[i].id, &path, err);
     st = st == TARN_OK ? tn_storage_remove(storage, path, err) : st;

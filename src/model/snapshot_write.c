@@ -2,7 +2,6 @@
 #include "model/snapshot_write.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/checked.h"
 #include "base/civil.h"
@@ -166,21 +165,6 @@ tarn_status tn_hint_write(tn_storage *storage, const char *root, const char *fol
 done:
   tn_buf_reset(&path);
   return st;
-}
-
-int64_t tn_hint_peek(tn_storage *storage, const char *root, const char *folder, const char *name) {
-  int64_t id = 0;
-  tn_buf path, text;
-  tn_buf_init(&path, &storage->env->mem, SIZE_MAX / 2);
-  tn_buf_init(&text, &storage->env->mem, (size_t)1 << 10);
-  if (hint_path(&path, root, folder, name, NULL) == TARN_OK &&
-      tn_storage_read_all(storage, (const char *)path.data, &text, NULL) == TARN_OK &&
-      tn_buf_append(&text, "", 1, NULL) == TARN_OK) {
-    id = strtoll((const char *)text.data, NULL, 10);
-  }
-  tn_buf_reset(&text);
-  tn_buf_reset(&path);
-  return id > 0 ? id : 0;
 }
 
 tarn_status tn_hint_remove(tn_storage *storage, const char *root, const char *folder,

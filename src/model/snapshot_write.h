@@ -20,8 +20,6 @@ TN_CHECKED tarn_status tn_consumer_encode(int64_t next_snapshot, tn_buf *out, ta
  * "EARLIEST". It is replaced, not synced: a hint that is lost costs a listing. */
 TN_CHECKED tarn_status tn_hint_write(tn_storage *storage, const char *root, const char *folder,
                                      const char *name, int64_t id, tarn_error *err);
-/* What a hint says, whether true or not; 0: nothing that is a number. */
-int64_t tn_hint_peek(tn_storage *storage, const char *root, const char *folder, const char *name);
 /* A hint that is not there is fine. */
 TN_CHECKED tarn_status tn_hint_remove(tn_storage *storage, const char *root, const char *folder,
                                       const char *name, tarn_error *err);

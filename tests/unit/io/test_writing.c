@@ -494,12 +494,12 @@ static bool is_locked(const char *path) {
 static void lock_folder__keeps_others_out_until_it_ends(void **state) {
   int handle, none;
   (void)state;
-  tn_storage_lock_folder(f.local, f.directory, &handle);
+  handle = tn_storage_lock_folder(f.local, f.directory);
   assert_true(handle >= 0);
   assert_true(is_locked(f.directory));
   tn_storage_unlock_folder(f.local, handle);
   assert_false(is_locked(f.directory));
-  tn_storage_lock_folder(f.memory, f.directory, &none);
+  none = tn_storage_lock_folder(f.memory, f.directory);
   assert_int_equal(none, -1);
   tn_storage_unlock_folder(f.memory, none);
 }
