@@ -8,8 +8,8 @@
 typedef enum tn_kinship { TN_BUILT_ON_OURS, TN_BUILT_ON_ANOTHER, TN_NOT_TOLD } tn_kinship;
 
 /* Was snapshot `id` built on one of ours? It was if the state before it has our manifests; these
- * may have been merged, so else a file tells: one that the request brings is there or not; one that it
- * takes away, if it brings none, is there still, or it is not told.
+ * may have been merged, so else a file tells: one that the request brings is there or not; one that
+ * it takes away, if it brings none, is there still, or it is not told.
  *
  * delta_list, size_bytes  the list of our manifests
  * Errors: NOT_FOUND (it has expired), those of reading manifests. Why: docs/decisions/0013. */
