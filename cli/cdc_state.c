@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "follow_state.h"
 #include "json.h"
+#include "source.h"
 
 static tarn_status corrupt(const cdc_state *s, tarn_error *err, const char *what) {
   return cli_error(err, TARN_E_CORRUPT, "%.300s: %s", s->path, what);
@@ -64,13 +65,13 @@ static bool take_head(cdc_state *s, int64_t *letters) {
   is_one = cli_json_int(&json, 0, "tarn_feed") == 1 && tables != SIZE_MAX &&
            json.nodes[tables].kind == CLI_JSON_LIST;
   s->taken = s->taken_before = cli_json_int(&json, 0, "rows");
+  s->letters_before = cli_json_int(&json, 0, "letters");
   cli_json_copy(&json, 0, "letters_file", before, sizeof(before));
   cli_json_copy(&json, 0, "into", into, sizeof(into));
   s->is_of_another = (strchr(into, '{') != NULL || strchr(args->arguments[0], '{') != NULL) &&
                      strcmp(into, args->arguments[0]) != 0;
   /* how long another file was says nothing of this one */
-  *letters =
-      kept_in != NULL && strcmp(before, kept_in) == 0 ? cli_json_int(&json, 0, "letters") : -1;
+  *letters = kept_in != NULL && strcmp(before, kept_in) == 0 ? s->letters_before : -1;
   s->tombstone_is_all = tombstones != SIZE_MAX && json.nodes[tombstones].kind == CLI_JSON_BOOL &&
                         json.text[json.nodes[tombstones].begin] == 't';
   at = (size_t)(end - s->bytes.data) + 1;
@@ -161,23 +162,15 @@ static tarn_status cut_letters(const cdc_state *s, int64_t letters, tarn_error *
 
 /* ------------------------------------------------------------------ opening */
 
-/* Does the input begin anew in each run, as a file does? */
-static bool input_replays(const cli_session *session) {
-  const cli_args *args = session->args;
-  const char *path = args->n_arguments > 1 ? args->arguments[1] : NULL;
-  struct stat facts;
-  int code = path == NULL || strcmp(path, "-") == 0 ? fstat(0, &facts) : stat(path, &facts);
-  return code == 0 && S_ISREG(facts.st_mode);
-}
-
 tarn_status cdc_state_open(cli_session *session, const cli_refused *refused, cdc_state *s,
                            tarn_error *err) {
+  const char *input = session->args->n_arguments > 1 ? session->args->arguments[1] : NULL;
   struct stat facts;
   int64_t letters = -1;
   bool found = false;
   tarn_status st = TARN_OK;
   *s = (cdc_state){.session = session, .path = session->args->values[OPT_STATE], .letters = -1};
-  s->can_replay = input_replays(session);
+  s->can_replay = cli_source_replays(input);
   if (cli_refused_keeps(refused) && fstat(refused->file, &facts) == 0 && S_ISREG(facts.st_mode)) {
     s->letters = refused->file;
     st = lock_letters(s, err);
@@ -207,15 +200,9 @@ static tarn_status restore(cdc_state *s, size_t i, tarn_sink *sink, tarn_error *
   tarn_sink_result result = TARN_SINK_RESULT_INIT;
   tarn_string own = {0};
   cli_text expected = {0};
-  int64_t letters = -1;
-  cli_json json;
-  const char *end = memchr(s->bytes.data, '\n', s->bytes.len);
   tarn_status st = tarn_sink_restore(sink, s->bytes.data + part->at, part->n, &own, &result, err);
-  if (cli_json_parse(s->bytes.data, (size_t)(end - s->bytes.data), &json)) {
-    letters = cli_json_int(&json, 0, "letters");
-    cli_json_reset(&json);
-  }
-  put_seal(&expected, s->taken_before, letters, s->tombstone_is_all, i, s->n_parts, part->name);
+  put_seal(&expected, s->taken_before, s->letters_before, s->tombstone_is_all, i, s->n_parts,
+           part->name);
   part->is_used = true;
   if (st != TARN_OK) {
     char where[600];

@@ -32,18 +32,19 @@ typedef struct cdc_state_part { /* of a table */
 typedef struct cdc_state {
   cli_session *session;
   const char *path;
-  int letters;           /* the dead-letter file, if its end can be cut; -1: none. Borrowed */
-  bool can_replay;       /* the input begins anew in each run */
-  bool has_begun;        /* a record was read */
-  bool is_of_another;    /* the file: of a run into other tables */
-  bool tombstone_is_all; /* of a delete: cdc_reader's */
-  int64_t taken;         /* records of the feed that are taken in, or dropped */
-  int64_t taken_before;  /* those that the file has */
-  int64_t to_skip;       /* of those that come, in front */
-  int64_t n_dropped;     /* that came again */
-  int64_t n_recovered;   /* commits made up for */
-  cli_text bytes;        /* the file, as it was found; owned */
-  cdc_state_part *parts; /* as it names them; owned */
+  int letters;            /* the dead-letter file, if its end can be cut; -1: none. Borrowed */
+  bool can_replay;        /* the input begins anew in each run */
+  bool has_begun;         /* a record was read */
+  bool is_of_another;     /* the file: of a run into other tables */
+  bool tombstone_is_all;  /* of a delete: cdc_reader's */
+  int64_t taken;          /* records of the feed that are taken in, or dropped */
+  int64_t taken_before;   /* those that the file has */
+  int64_t letters_before; /* bytes of letters, as the file was found */
+  int64_t to_skip;        /* of those that come, in front */
+  int64_t n_dropped;      /* that came again */
+  int64_t n_recovered;    /* commits made up for */
+  cli_text bytes;         /* the file, as it was found; owned */
+  cdc_state_part *parts;  /* as it names them; owned */
   size_t n_parts;
 } cdc_state;
 

@@ -46,11 +46,10 @@ struct cdc_target {
   bool owes;                 /* the last commit has dropped a compaction, which is made again */
   cli_columns *columns;
   cdc_values values;
-  bool *is_key;     /* of each column; owned */
-  bool *keeps_null; /* of each: a null leaves the row's value as it is (partial-update); owned */
-  bool *is_order;   /* of each: rows of a key are in the order of its values; owned */
-  int32_t *max_length;
-  cli_column **metas;      /* of each of run->metas; NULL: the table has no such column; owned */
+  bool *is_key;       /* of each column; owned */
+  bool *keeps_null;   /* of each: a null leaves the row's value as it is (partial-update); owned */
+  bool *is_order;     /* of each: rows of a key are in the order of its values; owned */
+  cli_column **metas; /* of each of run->metas; NULL: the table has no such column; owned */
   cli_column *kind_column; /* rowkind.field; NULL: none */
   bool has_key, wants_before, needs_values;
   bool has_order, needs_all_order; /* one of the columns of order at least, or all of them */

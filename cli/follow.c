@@ -59,14 +59,6 @@ static tarn_status keep_state(cli_follow *f, tarn_error *err) {
   return st;
 }
 
-/* Does the input begin anew in each run, as a file does? */
-static bool input_replays(const cli_session *s) {
-  const char *path = s->args->n_arguments > 1 ? s->args->arguments[1] : NULL;
-  struct stat facts;
-  int code = path == NULL || strcmp(path, "-") == 0 ? fstat(0, &facts) : stat(path, &facts);
-  return code == 0 && S_ISREG(facts.st_mode);
-}
-
 static tarn_status open_sink(cli_session *s, tarn_table *table, cli_follow *f, tarn_error *err) {
   tarn_sink_options o = TARN_SINK_OPTIONS_INIT;
   cli_follow_file file = {0};
@@ -74,7 +66,7 @@ static tarn_status open_sink(cli_session *s, tarn_table *table, cli_follow *f, t
   f->session = s;
   f->state_path = s->args->values[OPT_STATE];
   f->metrics_path = s->args->values[OPT_METRICS];
-  f->can_replay = input_replays(s);
+  f->can_replay = cli_source_replays(s->args->n_arguments > 1 ? s->args->arguments[1] : NULL);
   f->checkpoint_ms = cli_now_ms();
   o.commit_user = s->args->values[OPT_COMMIT_USER];
   o.goes_on = 1; /* the writer is made behind it */
@@ -256,16 +248,6 @@ tarn_status cli_follow_take(cli_follow *f, const cli_batch *batch, bool *is_old,
     f->taken += batch->n_records;
   }
   return TARN_OK;
-}
-
-bool cli_follow_drops(cli_follow *f) {
-  begin(f);
-  if (f->to_skip == 0) {
-    return false;
-  }
-  f->to_skip--;
-  f->n_dropped++;
-  return true;
 }
 
 bool cli_follow_can_commit(const cli_follow *f) {

@@ -47,9 +47,6 @@ int64_t cli_follow_max(const cli_follow *follow, int64_t max_rows);
  * TARN_E_STATE (rows are missing before it, or it is another stream). */
 tarn_status cli_follow_take(cli_follow *follow, const cli_batch *batch, bool *is_old,
                             tarn_error *err);
-/* For records that come one by one: is the next one to be dropped? Who has taken one in that is not
- * counts it in follow->taken. */
-bool cli_follow_drops(cli_follow *follow);
 /* May what was written be committed (F3)? */
 bool cli_follow_can_commit(const cli_follow *follow);
 /* Commit what was written since the last time, and compactions that have ended. out may tell no

@@ -36,7 +36,6 @@ static tarn_status fail_taken(int fd, const char *state_path, tarn_error *err) {
                    "%.600s: another run%s keeps its place in this file; each 'table tail --state' "
                    "and each 'table write --state' needs a file of its own",
                    state_path, who);
-  return TARN_E_CONFLICT;
 }
 
 tarn_status cli_follow_lock_take(const char *state_path, cli_follow_lock *out, tarn_error *err) {

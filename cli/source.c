@@ -80,6 +80,13 @@ int cli_pipe_unread(int fd) {
   return ioctl(fd, FIONREAD, &n) == 0 ? n : 0;
 }
 
+bool cli_source_replays(const char *path) {
+  struct stat facts;
+  int code =
+      path == NULL || strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &facts) : stat(path, &facts);
+  return code == 0 && S_ISREG(facts.st_mode);
+}
+
 void cli_source_close(cli_source *source) {
   if (source->fd > STDIN_FILENO) {
     (void)close(source->fd);

@@ -27,6 +27,8 @@ typedef struct cli_source {
  * Errors: TARN_E_NOT_FOUND, TARN_E_IO (a folder, no permission), TARN_E_NOMEM. */
 tarn_status cli_source_open(const char *path, cli_source *out, tarn_error *err);
 void cli_source_close(cli_source *source);
+/* Does this input begin anew in each run, as a file does? path: as of cli_source_open(). */
+bool cli_source_replays(const char *path);
 
 /* Before anything is read: who writes into this pipe can see from now on that its reader keeps the
  * place of the stream (cli_pipe_keeper()). Of something else than a pipe, nothing happens. */
