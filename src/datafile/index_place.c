@@ -58,3 +58,17 @@ tarn_status tn_index_vectors_write(tn_table *table, const tn_index_entry *place,
   }
   return path != NULL ? tn_index_folder_sync(table, path, arena, err) : TARN_OK;
 }
+
+void tn_index_files_remove(const tn_table *table, const tn_index_files *files) {
+  tn_arena arena;
+  tn_arena_init(&arena, &table->env->mem, 1 << 24);
+  for (int32_t i = 0; i < files->n; i++) {
+    const char *path;
+    if (tn_index_file_path(table, &files->items[i], &arena, &path, NULL) != TARN_OK ||
+        tn_storage_remove(table->storage, path, NULL) != TARN_OK) {
+      tn_log(table->env, TARN_LOG_WARN, "event=index_not_removed file=%.*s",
+             TN_SLICE_ARG(files->items[i].file_name));
+    }
+  }
+  tn_arena_reset(&arena);
+}

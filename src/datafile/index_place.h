@@ -33,4 +33,7 @@ TN_CHECKED tarn_status tn_index_vectors_write(tn_table *table, const tn_index_en
                                               size_t n, int64_t target_bytes, tn_arena *arena,
                                               tn_index_files *made, tarn_error *err);
 
+/* Remove files that no commit has; what cannot be is logged. */
+void tn_index_files_remove(const tn_table *table, const tn_index_files *files);
+
 #endif

@@ -182,21 +182,9 @@ static int compare_marks(const void *left, const void *right) {
 }
 
 void tn_marks_remove(tn_table *table, const tn_commit_message *messages, int32_t n_messages) {
-  tn_arena arena;
-  tn_arena_init(&arena, &table->env->mem, 1 << 24);
   for (int32_t i = 0; i < n_messages; i++) {
-    const tn_commit_message *message = &messages[i];
-    for (int32_t k = 0; k < message->new_indexes.n; k++) {
-      const tn_index_entry *e = &message->new_indexes.items[k];
-      const char *path;
-      if (tn_index_file_path(table, e, &arena, &path, NULL) != TARN_OK ||
-          tn_storage_remove(table->storage, path, NULL) != TARN_OK) {
-        tn_log(table->env, TARN_LOG_WARN, "event=index_not_removed file=%.*s",
-               TN_SLICE_ARG(e->file_name));
-      }
-    }
+    tn_index_files_remove(table, &messages[i].new_indexes);
   }
-  tn_arena_reset(&arena);
 }
 
 tarn_status tn_marks_write(const tn_marks *marks, tn_table *table, const tn_plan *plan,

@@ -376,24 +376,10 @@ tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket, tn_arena 
   *out = (tn_index_files){entry, 1};
   st = tn_index_folder_sync(w->table, path, arena, err);
   if (st != TARN_OK) {
-    tn_assign_remove(w, out);
+    tn_index_files_remove(w->table, out);
     *out = (tn_index_files){NULL, 0};
   }
   return st;
-}
-
-void tn_assign_remove(tn_write *w, const tn_index_files *files) {
-  tn_arena arena;
-  tn_arena_init(&arena, &w->env->mem, 1 << 20);
-  for (int32_t i = 0; i < files->n; i++) {
-    const char *path;
-    if (tn_index_file_path(w->table, &files->items[i], &arena, &path, NULL) != TARN_OK ||
-        tn_storage_remove(w->table->storage, path, NULL) != TARN_OK) {
-      tn_log(w->env, TARN_LOG_WARN, "event=index_not_removed file=%.*s",
-             TN_SLICE_ARG(files->items[i].file_name));
-    }
-  }
-  tn_arena_reset(&arena);
 }
 
 void tn_assign_settle(tn_write *w) {

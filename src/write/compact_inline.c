@@ -1,6 +1,7 @@
 /* compact_inline.c - a writer that compacts the buckets that it writes. */
 #include "write/compact_inline.h"
 
+#include "datafile/index_place.h"
 #include "write/compact_jobs.h"
 
 #define BATCH_COMMIT INT64_MAX /* the identifier of batch jobs */
@@ -312,7 +313,7 @@ static void remove_compacted(tn_write *w, tn_open_bucket *b) {
   if (m != NULL) {
     remove_files(w, m, &m->compact_after);
     remove_files(w, m, &m->compact_changelog);
-    tn_assign_remove(w, &m->compact_new_indexes);
+    tn_index_files_remove(w->table, &m->compact_new_indexes);
     b->compacted = NULL;
   }
 }

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "column/arrow_import.h"
 #include "column/rowkind.h"
+#include "datafile/index_place.h"
 #include "merge/key.h"
 #include "write/compact_inline.h"
 
@@ -350,7 +351,7 @@ static tarn_status put_indexes(tn_write *w, tn_arena *arena, tn_commit_message *
     tarn_status st = tn_assign_write(w, owners[i], arena, &messages[i].new_indexes, err);
     if (st != TARN_OK) {
       for (int32_t k = 0; k < i; k++) {
-        tn_assign_remove(w, &messages[k].new_indexes);
+        tn_index_files_remove(w->table, &messages[k].new_indexes);
         messages[k].new_indexes = (tn_index_files){NULL, 0};
       }
       return st;
@@ -435,7 +436,7 @@ tarn_status tn_write_prepare(tn_write *w, int64_t identifier, tn_arena *arena,
   if (st != TARN_OK) {
     tn_inline_abandon(w);
     for (int32_t i = 0; i < *n_messages; i++) {
-      tn_assign_remove(w, &(*messages)[i].new_indexes);
+      tn_index_files_remove(w->table, &(*messages)[i].new_indexes);
     }
     *messages = NULL;
     *n_messages = 0;

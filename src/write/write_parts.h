@@ -251,7 +251,6 @@ TN_CHECKED tarn_status tn_assign_write(tn_write *w, const tn_open_bucket *bucket
                                        tn_index_files *out, tarn_error *err);
 /* All index files that were written are the caller's: no bucket has changes. */
 void tn_assign_settle(tn_write *w);
-void tn_assign_remove(tn_write *w, const tn_index_files *files);
 void tn_assign_reset(tn_write *w);
 /* Sets w->cross, in the arena. */
 TN_CHECKED tarn_status tn_cross_create(tn_write *w, tarn_error *err);
