@@ -39,20 +39,10 @@ static void latest(write_maker *m, tn_snapshot *s) {
   OK(tn_snapshot_read(m->tm.env, m->tm.storage, "/t", id, &m->tm.arena, s, err));
 }
 
-typedef struct manifest_sink {
-  write_maker *m;
-  tn_manifest_refs refs;
-} manifest_sink;
-
-static tarn_status on_manifest(void *ctx, const tn_manifest_file *file, tarn_error *err) {
-  manifest_sink *sink = ctx;
-  return tn_manifest_refs_add(&sink->refs, &sink->m->tm.arena, file, err);
-}
-
 /* Files by level in the latest snapshot: "0:2 5:1". */
 static const char *levels(write_maker *m) {
   tn_snapshot s;
-  manifest_sink sink = {.m = m};
+  tn_manifest_refs manifests = {0};
   tn_scan_filter filter = {0};
   tn_entries entries = {0};
   tn_entries_request request = {.table = m->table, .filter = &filter, .row_limit = -1};
@@ -61,16 +51,9 @@ static const char *levels(write_maker *m) {
   size_t at = 0;
   latest(m, &s);
   OK(tn_scan_filter_init(&filter, m->table, NULL, &m->tm.arena, err));
-  const tn_manifest_name names[] = {
-      {s.base_manifest_list, s.base_manifest_list_size, -1},
-      {s.delta_manifest_list, s.delta_manifest_list_size, -1},
-  };
-  for (size_t i = 0; i < TN_COUNT(names); i++) {
-    OK(tn_manifest_list_read(m->tm.env, m->tm.storage, &tn_plan_readers, "/t", &names[i],
-                             on_manifest, &sink, err));
-  }
-  request.manifests = sink.refs.items;
-  request.n_manifests = (int32_t)sink.refs.count;
+  OK(tn_manifest_refs_read(&manifests, m->table, &s, &filter, &m->tm.arena, err));
+  request.manifests = manifests.items;
+  request.n_manifests = (int32_t)manifests.count;
   OK(tn_entries_read(&request, &entries, err));
   for (int64_t i = 0; i < entries.count; i++) {
     counts[entries.items[i]->level]++;
