@@ -167,6 +167,14 @@ static tarn_status look_at_engine(cdc_target *t, const cli_json *json, tarn_erro
   return look_at_order(t, json, engine, err);
 }
 
+/* The column that a text of the facts names; NULL: none, or name->is_broken. */
+static cli_column *named(cdc_target *t, const cli_json *json, size_t at, cli_text *name) {
+  name->len = 0;
+  cli_json_text(json, at, name);
+  cli_text_char(name, '\0');
+  return name->is_broken ? NULL : cdc_engine_column(t, name->data);
+}
+
 /* Keys, defaults, engine. */
 tarn_status cdc_engine_look(cdc_target *t, tarn_error *err) {
   tarn_string facts;
@@ -185,11 +193,7 @@ tarn_status cdc_engine_look(cdc_target *t, tarn_error *err) {
   keys = cli_json_find(&json, 0, "primary_keys");
   for (size_t i = keys != SIZE_MAX ? cli_json_first(&json, keys) : SIZE_MAX;
        i != SIZE_MAX && i < json.nodes[keys].after; i = json.nodes[i].after) {
-    cli_column *c;
-    name.len = 0;
-    cli_json_text(&json, i, &name);
-    cli_text_char(&name, '\0');
-    c = name.is_broken ? NULL : cdc_engine_column(t, name.data);
+    cli_column *c = named(t, &json, i, &name);
     if (c != NULL) {
       t->is_key[c - t->columns->root.children] = t->has_key = true;
     }
@@ -202,11 +206,7 @@ tarn_status cdc_engine_look(cdc_target *t, tarn_error *err) {
        i != SIZE_MAX && i < json.nodes[fields].after; i = json.nodes[i].after) {
     size_t given = cli_json_find(&json, i, "default"), at = cli_json_find(&json, i, "name");
     if (given != SIZE_MAX && json.nodes[given].kind != CLI_JSON_NULL && at != SIZE_MAX) {
-      cli_column *c;
-      name.len = 0;
-      cli_json_text(&json, at, &name);
-      cli_text_char(&name, '\0');
-      c = name.is_broken ? NULL : cdc_engine_column(t, name.data);
+      cli_column *c = named(t, &json, at, &name);
       if (c != NULL) {
         c->takes_null = true; /* the table puts its default there */
         t->keeps_null[c - t->columns->root.children] = false;
