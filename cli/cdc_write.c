@@ -414,14 +414,10 @@ static tarn_status commit(cdc_job *job, tarn_error *err) {
 
 /* The record in front was refused, at a place of it. */
 static tarn_status refuse(cdc_job *job, size_t at, const char *why, size_t n, tarn_error *err) {
-  char message[sizeof(err->message)];
   int64_t line, column;
   cli_source_place(&job->source, at < n ? at : n, &line, &column);
-  (void)snprintf(message, sizeof(message), "%.200s, line %lld, column %lld: %.700s",
-                 job->run.source_name, (long long)line, (long long)column, why);
-  err->status = TARN_E_INVALID;
-  err->os_errno = 0;
-  memcpy(err->message, message, sizeof(message));
+  (void)cli_error(err, TARN_E_INVALID, "%.200s, line %lld, column %lld: %.700s",
+                  job->run.source_name, (long long)line, (long long)column, why);
   return cli_refused_add(&job->run.refused, cli_source_text(&job->source), n, err);
 }
 
@@ -569,7 +565,7 @@ static bool owes(const cdc_job *job) {
 
 static tarn_status write_feed(cdc_job *job, tarn_error *err) {
   tarn_status st = TARN_OK;
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  begin_round(job);
   while (st == TARN_OK && !job->is_finished) {
     st = next_line(job, err);
     if (st == TARN_OK && job->every > 0 && job->since_commit >= job->every) {
@@ -578,7 +574,6 @@ static tarn_status write_feed(cdc_job *job, tarn_error *err) {
     if (st == TARN_OK && job->wake_ms > 0 && (job->is_idle || (job->records & 63) == 0) &&
         cli_now_ms() >= job->wake_ms) {
       st = commit(job, err); /* without rows that of compactions */
-      job->wake_ms = cli_now_ms() + job->interval_ms;
     }
     if ((job->records & 1023) == 0) {
       cli_progress_update(&job->run.session->progress, job->rows);

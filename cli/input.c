@@ -52,10 +52,8 @@ static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size
     return cli_no_memory(err);
   }
   cli_source_place(&in->source, fault->at, &line, &column);
-  err->status = TARN_E_INVALID;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%s, line %lld, column %lld: %s",
-                 in->source.name, (long long)line, (long long)column, fault->message);
+  (void)cli_error(err, TARN_E_INVALID, "%s, line %lld, column %lld: %s", in->source.name,
+                  (long long)line, (long long)column, fault->message);
   return fault->ends_all ? err->status
                          : cli_refused_add(&in->refused, cli_source_text(&in->source), n, err);
 }

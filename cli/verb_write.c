@@ -12,6 +12,7 @@
 
 #include "change.h"
 #include "ending.h"
+#include "errors.h"
 #include "follow.h"
 #include "input.h"
 #include "json.h"
@@ -350,11 +351,8 @@ static tarn_status write_failure(const write_job *job, tarn_error *err) {
   const char *path = args->n_arguments > 1 ? args->arguments[1] : "-";
   if (err->status == TARN_E_NOT_FOUND && err->os_errno == 0 &&
       strstr(err->message, words) != NULL) {
-    char message[sizeof(err->message)];
-    (void)snprintf(message, sizeof(message), "%.400s: %.580s",
-                   strcmp(path, "-") == 0 ? "standard input" : path, err->message);
-    memcpy(err->message, message, sizeof(message));
-    err->status = TARN_E_INVALID;
+    return cli_error(err, TARN_E_INVALID, "%.400s: %.580s",
+                     strcmp(path, "-") == 0 ? "standard input" : path, err->message);
   }
   return err->status;
 }
