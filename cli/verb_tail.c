@@ -104,9 +104,10 @@ static void catch_interrupts(tarn_cancel *cancel) {
   (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static int64_t now_ms(clockid_t clock) {
+/* As tables tell times; cli_now_ms() is for how long something took. */
+static int64_t wall_ms(void) {
   struct timespec t;
-  (void)clock_gettime(clock, &t);
+  (void)clock_gettime(CLOCK_REALTIME, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
@@ -343,7 +344,7 @@ static tarn_status write_metrics(tail *t, tarn_error *err) {
   tarn_stream_status s = TARN_STREAM_STATUS_INIT;
   cli_text out = {0};
   tarn_status st = tarn_stream_get_status(t->stream, &s, err);
-  int64_t idle = t->idle_since_ms != 0 ? now_ms(CLOCK_MONOTONIC) - t->idle_since_ms : 0;
+  int64_t idle = t->idle_since_ms != 0 ? cli_now_ms() - t->idle_since_ms : 0;
   if (st != TARN_OK) {
     return st == TARN_E_CANCELLED ? TARN_OK : st;
   }
@@ -389,7 +390,7 @@ static tarn_status write_metrics(tail *t, tarn_error *err) {
 /* ------------------------------------------------------------------ checkpoints */
 
 static tarn_status flush(tail *t, tarn_error *err) {
-  t->flushed_ms = now_ms(CLOCK_MONOTONIC);
+  t->flushed_ms = cli_now_ms();
   return cli_output_flush(&t->session->output) ? TARN_OK
                                                : cli_output_status(&t->session->output, err);
 }
@@ -417,24 +418,35 @@ static tarn_status fail_closed(tail *t, tarn_error *err) {
   return cli_output_status(&t->session->output, err);
 }
 
-/* A sink that is killed gives its lock back a moment before its end of the pipe: in that moment it
- * looks like a reader that is no sink. Who takes the rows as well is alive, and is asked again. */
-static tarn_status check_reader(tail *t, tarn_error *err) {
+/* Until the reader has taken what is in the pipe. *is_taken false: an interrupt came first. */
+static tarn_status wait_for_reader(tail *t, bool *is_taken, tarn_error *err) {
   int fd = t->session->output.fd, wait_ms = 1;
-  while (t->is_doubtful && cli_pipe_unread(fd) > 0) {
+  for (;;) {
+    *is_taken = cli_pipe_unread(fd) == 0;
+    if (*is_taken || is_interrupted) {
+      return TARN_OK;
+    }
     if (cli_pipe_is_closed(fd)) {
       return fail_closed(t, err);
-    }
-    if (is_interrupted) { /* these rows come again */
-      return TARN_OK;
     }
     (void)poll(NULL, 0, wait_ms);
     wait_ms = wait_ms < 16 ? wait_ms * 2 : 16;
   }
-  if (t->is_doubtful && (cli_pipe_is_closed(fd) || cli_pipe_keeper(fd) != 0)) {
+}
+
+/* A sink that is killed gives its lock back a moment before its end of the pipe: in that moment it
+ * looks like a reader that is no sink. Who takes the rows as well is alive, and is asked again. */
+static tarn_status check_reader(tail *t, tarn_error *err) {
+  int fd = t->session->output.fd;
+  bool is_taken;
+  tarn_status st = t->is_doubtful ? wait_for_reader(t, &is_taken, err) : TARN_OK;
+  if (st != TARN_OK || !t->is_doubtful) {
+    return st;
+  }
+  if (cli_pipe_is_closed(fd) || (is_taken && cli_pipe_keeper(fd) != 0)) {
     return fail_closed(t, err);
   }
-  t->is_doubtful = false;
+  t->is_doubtful = !is_taken; /* interrupted: these rows come again */
   return TARN_OK;
 }
 
@@ -461,7 +473,7 @@ static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *er
 static tarn_status give(tail *t, tarn_error *err) {
   cli_output *output = &t->session->output;
   tarn_status st = cli_feed_give(&t->feed, t->stream, t->printed, &output->pending, err);
-  t->checked_ms = now_ms(CLOCK_MONOTONIC);
+  t->checked_ms = cli_now_ms();
   t->checkpoint = t->feed.id;
   st = st == TARN_OK ? flush(t, err) : st;
   if (st == TARN_OK && cli_pipe_keeper(output->fd) != t->sink) {
@@ -487,7 +499,7 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
   if (st == TARN_OK && t->is_doubtful) {
     return TARN_OK;
   }
-  t->checked_ms = now_ms(CLOCK_MONOTONIC);
+  t->checked_ms = cli_now_ms();
   if (st == TARN_OK && (has_moved || is_alive) && (t->state_path != NULL || t->moves_consumer)) {
     st = tarn_stream_checkpoint(t->stream, ++t->checkpoint, t->printed, &state, err);
     if (st == TARN_OK && t->state_path != NULL && has_moved) {
@@ -511,7 +523,8 @@ static tarn_status checkpoint(tail *t, bool is_rest, bool is_alive, tarn_error *
  */
 static tarn_status ask_reader(tail *t, tarn_error *err) {
   cli_output *output = &t->session->output;
-  int wait_ms = 1;
+  bool is_taken;
+  tarn_status st;
   while (write(output->fd, "{", 1) != 1) {
     if (errno == EPIPE) {
       return fail_closed(t, err);
@@ -523,15 +536,11 @@ static tarn_status ask_reader(tail *t, tarn_error *err) {
     }
   }
   output->n_early = 1;
-  while (cli_pipe_unread(output->fd) > 0 && !is_interrupted) {
-    if (cli_pipe_is_closed(output->fd)) {
-      return fail_closed(t, err);
-    }
-    (void)poll(NULL, 0, wait_ms);
-    wait_ms = wait_ms < 16 ? wait_ms * 2 : 16;
+  st = wait_for_reader(t, &is_taken, err);
+  if (st == TARN_OK) {
+    t->sink = is_interrupted ? 0 : cli_pipe_keeper(output->fd);
   }
-  t->sink = is_interrupted ? 0 : cli_pipe_keeper(output->fd);
-  return TARN_OK;
+  return st;
 }
 
 static tarn_status begin_rows(tail *t, tarn_error *err);
@@ -603,7 +612,7 @@ static tarn_status add_rows(tail *t, const struct ArrowArray *array, tarn_error 
 }
 
 static void note_lags(tail *t, const tarn_stream_batch *batch) {
-  int64_t now = now_ms(CLOCK_REALTIME);
+  int64_t now = wall_ms();
   t->emit_lag_ms = batch->created_ms >= 0 ? now - batch->created_ms : -1;
   t->fetch_lag_ms = batch->first_row == 0 ? t->emit_lag_ms : t->fetch_lag_ms;
   t->idle_since_ms = 0;
@@ -626,7 +635,7 @@ static tarn_status print_batch(tail *t, struct ArrowArray *array, const tarn_str
     t->has_lost = true;
     return st;
   }
-  now = now_ms(CLOCK_MONOTONIC);
+  now = cli_now_ms();
   if (t->keeper == KEEPER_SINK && !t->feed.has_given) {
     return checkpoint(t, false, false, err); /* before it the sink may commit nothing */
   }
@@ -663,15 +672,15 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   }
   if (t->idle_since_ms == 0 || t->has_news) {
     /* News without rows may be that the table has gone. */
-    t->idle_since_ms = t->idle_since_ms == 0 ? now_ms(CLOCK_MONOTONIC) : t->idle_since_ms;
+    t->idle_since_ms = t->idle_since_ms == 0 ? cli_now_ms() : t->idle_since_ms;
     st = tarn_stream_check(t->stream, err);
   }
   st = st == TARN_OK ? wait_for_news(t, &has_news, err) : st;
   t->has_news = st == TARN_OK && has_news != 0;
-  if (st != TARN_OK || has_news || now_ms(CLOCK_MONOTONIC) - t->alive_ms < ALIVE_MS) {
+  if (st != TARN_OK || has_news || cli_now_ms() - t->alive_ms < ALIVE_MS) {
     return st;
   }
-  t->alive_ms = now_ms(CLOCK_MONOTONIC);
+  t->alive_ms = cli_now_ms();
   return checkpoint(t, true, true, err);
 }
 
@@ -871,7 +880,7 @@ int cli_run_tail(cli_session *s) {
   code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
   if (code == CLI_EXIT_OK) {
     catch_interrupts(s->cancel);
-    t.flushed_ms = t.checked_ms = now_ms(CLOCK_MONOTONIC);
+    t.flushed_ms = t.checked_ms = cli_now_ms();
     st = follow(&t, &err);
     code = end_tail(&t, st, &err);
   }
