@@ -674,7 +674,6 @@ static tarn_status next_read(tarn_stream_reader *r, tn_batch *out, bool *is_end,
   *is_end = false;
   if (r->next.n_rows > 0) {
     tn_batch_move(out, &r->next);
-    memset(&r->next, 0, sizeof(r->next));
     r->last = r->next_from;
     return TARN_OK;
   }
@@ -683,7 +682,6 @@ static tarn_status next_read(tarn_stream_reader *r, tn_batch *out, bool *is_end,
   if (st == TARN_OK && finished > 0 && r->has_view && tn_stream_view_held(&r->view) > 0) {
     *is_end = true;
     tn_batch_move(&r->next, out);
-    memset(out, 0, sizeof(*out));
     r->next_from = where;
   } else if (st == TARN_OK && out->n_rows > 0) {
     r->last = where;

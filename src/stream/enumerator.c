@@ -8,6 +8,7 @@
 #include "column/binary_row.h"
 
 #define POSTPONE_BUCKET (-2)
+#define ARITY_BYTES 4 /* in front of a partition's row, and not of its hash */
 #define MAX_PENDING_CHECKPOINTS 10000
 
 /* Numbers of snapshots: of the splits that a reader has, first in, first out. */
@@ -196,21 +197,23 @@ static int64_t writer_of(const tn_split *split) {
   return 0;
 }
 
+int32_t tn_bucket_channel(tn_slice partition, int32_t bucket, int32_t n) {
+  // The hash is that of the row itself; its arity stands in front.
+  tn_slice row = partition.len >= ARITY_BYTES
+                     ? tn_slice_of(partition.data + ARITY_BYTES, partition.len - ARITY_BYTES)
+                     : partition;
+  int64_t hash = tn_binary_row_hash(row);
+  hash = hash == INT32_MIN ? INT32_MAX : hash < 0 ? -hash : hash;
+  return (int32_t)((hash % n + bucket) % n);
+}
+
 static int32_t reader_of(const tn_enumerator *e, const tn_split *split) {
   int64_t n = e->n_readers, bucket = split->bucket;
   if (bucket == POSTPONE_BUCKET) {
     return (int32_t)(writer_of(split) % n);
   }
-  if (e->shuffles_partitions) {
-    // The hash is that of the row itself; its arity stands in front.
-    tn_slice row = split->partition.len >= 4
-                       ? tn_slice_of(split->partition.data + 4, split->partition.len - 4)
-                       : split->partition;
-    int64_t hash = tn_binary_row_hash(row);
-    hash = hash == INT32_MIN ? INT32_MAX : hash < 0 ? -hash : hash;
-    return (int32_t)((hash % n + bucket) % n);
-  }
-  return (int32_t)(bucket % n);
+  return e->shuffles_partitions ? tn_bucket_channel(split->partition, split->bucket, e->n_readers)
+                                : (int32_t)(bucket % n);
 }
 
 static tn_split_queue *queue_of(tn_enumerator *e, int32_t reader) {

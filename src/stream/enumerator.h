@@ -42,6 +42,9 @@ TN_CHECKED tarn_status tn_enumerator_create(const tn_enumerator_options *options
                                             tn_enumerator **out, tarn_error *err);
 void tn_enumerator_free(tn_enumerator *enumerator); /* accepts NULL */
 tn_stream_scan *tn_enumerator_scan(tn_enumerator *enumerator);
+/* Which of n readers or writers a bucket belongs to where partitions count: (abs(hash of the
+ * partition) % n + bucket) % n. Rule: org.apache.paimon.flink.sink.ChannelComputer. */
+int32_t tn_bucket_channel(tn_slice partition, int32_t bucket, int32_t n);
 /* More readers idle: the number of buckets; 32768 where it is not fixed. */
 int32_t tn_enumerator_max_readers(const tn_enumerator *enumerator);
 

@@ -1,24 +1,13 @@
 /* resume.c - finding buckets whose changelog waits for a compaction. */
 #include "stream/resume.h"
 
-#include "column/binary_row.h"
 #include "compact/options.h"
 #include "model/listing.h"
+#include "stream/enumerator.h"
 #include "stream/snapshot_plan.h"
 
 #define ARENA_LIMIT ((size_t)1 << 28)
-#define ARITY_BYTES 4 /* in front of a partition's row, and not of its hash */
-#define MAX_TRIES 4   /* of the latest snapshot, while snapshots expire */
-
-int32_t tn_bucket_channel(tn_slice partition, int32_t bucket, int32_t n) {
-  int64_t hash = 0;
-  if (partition.len >= ARITY_BYTES) {
-    hash =
-        tn_binary_row_hash(tn_slice_of(partition.data + ARITY_BYTES, partition.len - ARITY_BYTES));
-    hash = hash == INT32_MIN ? INT32_MAX : hash < 0 ? -hash : hash;
-  }
-  return (int32_t)((hash % n + bucket) % n);
-}
+#define MAX_TRIES 4 /* of the latest snapshot, while snapshots expire */
 
 /* What waits in a table. */
 typedef struct wait_rule {

@@ -21,14 +21,12 @@
 #include "write/write.h"
 
 /* Begin these compactions in a writer that was just opened: of its own buckets among n_writers, as
- * tn_bucket_channel() deals them. What comes of them is in the messages of its commits. *n_buckets:
- * how many. Nothing happens where writers do not compact. Errors: INVALID (no such writer), those
- * of planning and of compactions. Cost: the manifests of the latest snapshot. */
+ * tn_bucket_channel() deals them (stream/enumerator.h). What comes of them is in the messages of
+ * its commits. *n_buckets: how many. Nothing happens where writers do not compact. Errors: INVALID
+ * (no such writer), those of planning and of compactions. Cost: the manifests of the latest
+ * snapshot. */
 TN_CHECKED tarn_status tn_writer_resume(tn_table *table, tn_write *write, int32_t number,
                                         int32_t n_writers, const tarn_cancel *cancel,
                                         int64_t *n_buckets, tarn_error *err);
-
-/* Which of n writers a bucket belongs to. */
-int32_t tn_bucket_channel(tn_slice partition, int32_t bucket, int32_t n);
 
 #endif
