@@ -125,16 +125,6 @@ void tn_view_read_free(tn_view_read *read); /* accepts NULL */
 
 /* ------------------------------------------------------------------ what reads give */
 
-typedef struct tn_row_pick {
-  uint32_t *rows; /* freed by the caller: tn_free() */
-  int64_t n;
-} tn_row_pick;
-
-/* The rows [begin, end) of a batch that match (predicate NULL: all), at most max_rows of them (-1:
- * no end). */
-TN_CHECKED tarn_status tn_system_pick(tarn_env *env, const tn_pred *predicate,
-                                      const tn_batch *batch, int64_t begin, int64_t end,
-                                      int64_t max_rows, tn_row_pick *out, tarn_error *err);
 /* An empty batch of the columns that a request gives, _row_kind first when it wants that. The
  * fields are kept in the arena. */
 TN_CHECKED tarn_status tn_system_out_fields(const tn_system_request *request, tn_arena *arena,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/bytes.h"
 #include "base/nearest.h"
 #include "catalog/system_kinds.h"
 #include "column/rowkind.h"
@@ -213,36 +212,6 @@ tarn_status tn_system_global_names(const tn_catalog *catalog, tn_arena *arena, c
 
 /* ------------------------------------------------------------------ what reads give */
 
-tarn_status tn_system_pick(tarn_env *env, const tn_pred *predicate, const tn_batch *batch,
-                           int64_t begin, int64_t end, int64_t max_rows, tn_row_pick *out,
-                           tarn_error *err) {
-  size_t n_bytes = TN_BITMAP_BYTES(batch->n_rows);
-  uint8_t *selected = tn_alloc(&env->mem, n_bytes + 8);
-  tarn_status st = TARN_OK;
-  out->n = 0;
-  out->rows = tn_calloc(&env->mem, (size_t)(end - begin), sizeof(*out->rows));
-  if (selected == NULL || out->rows == NULL) {
-    st = tn_oom(err);
-    goto done;
-  }
-  memset(selected, 0xFF, n_bytes);
-  if (predicate != NULL) {
-    TN_TRY_TO(done, tn_pred_filter(env, predicate, batch, selected, err));
-  }
-  for (int64_t i = begin; i < end && out->n != max_rows; i++) {
-    if (tn_bit_get(selected, i)) {
-      out->rows[out->n++] = (uint32_t)i;
-    }
-  }
-done:
-  tn_free(&env->mem, selected);
-  if (st != TARN_OK) {
-    tn_free(&env->mem, out->rows);
-    out->rows = NULL;
-  }
-  return st;
-}
-
 tarn_status tn_system_out_fields(const tn_system_request *request, tn_arena *arena,
                                  const tn_field **fields, int32_t *n_fields, tarn_error *err) {
   static const tn_field kind = {
@@ -378,8 +347,7 @@ static tarn_status next_piece(tn_system_read *r, tarn_error *err) {
   r->is_scanned = !scan->has_more;
   TN_TRY(tn_batch_init(r->env, scan->rows.fields, scan->rows.n_fields, &r->piece, err));
   TN_TRY(tn_system_rows_finish(&scan->rows, &r->piece, err));
-  return tn_system_pick(r->env, r->q.predicate, &r->piece, 0, r->piece.n_rows, r->rows_left,
-                        &r->pick, err);
+  return tn_pred_pick(r->env, r->q.predicate, &r->piece, r->rows_left, &r->pick, err);
 }
 
 static tarn_status give(tn_system_read *r, tn_batch *out, tarn_error *err) {

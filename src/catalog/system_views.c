@@ -208,31 +208,11 @@ static bool is_read_column(void *ctx, int32_t field_id) {
 
 /* V1. The columns of $binlog are arrays, whose values are not the table's. */
 static tarn_status part_predicate(tn_view_read *v, tarn_error *err) {
-  const tn_pred **parts, **down, **kept;
-  int32_t n_parts = 0, n_down = 0, n_kept = 0;
-  if (v->q.predicate == NULL) {
+  if (v->is_binlog) {
+    v->rest = v->q.predicate;
     return TARN_OK;
   }
-  parts = NULL;
-  TN_TRY(tn_pred_split_and(&v->arena, v->q.predicate, &parts, &n_parts, err));
-  down = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*down));
-  kept = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*kept));
-  if (down == NULL || kept == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < n_parts; i++) {
-    if (!v->is_binlog && tn_pred_only_uses(parts[i], is_read_column, v)) {
-      down[n_down++] = parts[i];
-    } else {
-      kept[n_kept++] = parts[i];
-    }
-  }
-  v->pushed = n_down > 1 ? tn_pred_compound(&v->arena, TN_PRED_AND, down, n_down)
-                         : (n_down == 1 ? down[0] : NULL);
-  v->rest = n_kept > 1 ? tn_pred_compound(&v->arena, TN_PRED_AND, kept, n_kept)
-                       : (n_kept == 1 ? kept[0] : NULL);
-  return (n_down > 1 && v->pushed == NULL) || (n_kept > 1 && v->rest == NULL) ? tn_oom(err)
-                                                                              : TARN_OK;
+  return tn_pred_part(&v->arena, v->q.predicate, is_read_column, v, &v->pushed, &v->rest, err);
 }
 
 static tarn_status choose_columns(tn_view_read *v, tarn_error *err) {
@@ -568,7 +548,7 @@ static tarn_status give(tn_view_read *v, tn_batch *all, const tn_vec *kinds, tn_
   int32_t first = v->q.with_row_kind ? 1 : 0;
   tn_row_pick pick = {0};
   tarn_status st = TARN_OK;
-  TN_TRY(tn_system_pick(v->env, v->rest, all, 0, all->n_rows, v->rows_left, &pick, err));
+  TN_TRY(tn_pred_pick(v->env, v->rest, all, v->rows_left, &pick, err));
   if (pick.n == 0) {
     goto done;
   }

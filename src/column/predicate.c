@@ -333,6 +333,33 @@ bool tn_pred_only_uses(const tn_pred *pred, bool (*keep)(void *ctx, int32_t fiel
   return true;
 }
 
+tarn_status tn_pred_part(tn_arena *arena, const tn_pred *pred,
+                         bool (*keep)(void *ctx, int32_t field_id), void *ctx, const tn_pred **kept,
+                         const tn_pred **others, tarn_error *err) {
+  const tn_pred **parts = NULL, **of_kept, **of_others;
+  int32_t n_parts = 0, n_kept = 0, n_others = 0;
+  *kept = *others = NULL;
+  if (pred == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_pred_split_and(arena, pred, &parts, &n_parts, err));
+  of_kept = tn_arena_calloc(arena, (size_t)n_parts, sizeof(*of_kept));
+  of_others = tn_arena_calloc(arena, (size_t)n_parts, sizeof(*of_others));
+  if (of_kept == NULL || of_others == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < n_parts; i++) {
+    if (tn_pred_only_uses(parts[i], keep, ctx)) {
+      of_kept[n_kept++] = parts[i];
+    } else {
+      of_others[n_others++] = parts[i];
+    }
+  }
+  *kept = n_kept > 0 ? tn_pred_compound(arena, TN_PRED_AND, of_kept, n_kept) : NULL;
+  *others = n_others > 0 ? tn_pred_compound(arena, TN_PRED_AND, of_others, n_others) : NULL;
+  return (n_kept > 0 && *kept == NULL) || (n_others > 0 && *others == NULL) ? tn_oom(err) : TARN_OK;
+}
+
 void tn_pred_each_leaf(const tn_pred *pred, void (*visit)(void *ctx, const tn_pred *leaf),
                        void *ctx) {
   if (tn_pred_is_compound(pred)) {

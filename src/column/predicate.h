@@ -117,6 +117,11 @@ TN_CHECKED tarn_status tn_pred_split_and(tn_arena *arena, const tn_pred *pred,
                                          const tn_pred ***parts, int32_t *n_parts, tarn_error *err);
 /* Does every leaf use only columns for which keep(ctx, field_id) is true? */
 bool tn_pred_only_uses(const tn_pred *pred, bool (*keep)(void *ctx, int32_t field_id), void *ctx);
+/* The AND of the parts that use only such columns, and that of the others; NULL: there are none.
+ * pred may be NULL. Errors: NOMEM. */
+TN_CHECKED tarn_status tn_pred_part(tn_arena *arena, const tn_pred *pred,
+                                    bool (*keep)(void *ctx, int32_t field_id), void *ctx,
+                                    const tn_pred **kept, const tn_pred **others, tarn_error *err);
 /* Call visit for each leaf. */
 void tn_pred_each_leaf(const tn_pred *pred, void (*visit)(void *ctx, const tn_pred *leaf),
                        void *ctx);
@@ -151,6 +156,13 @@ TN_CHECKED tarn_status tn_pred_to_text(const tn_pred *pred, const tn_zone *zone,
  * the batch lacks is INTERNAL. Vectors of any encoding. */
 TN_CHECKED tarn_status tn_pred_filter(tarn_env *env, const tn_pred *pred, const tn_batch *batch,
                                       uint8_t *selected, tarn_error *err);
+typedef struct tn_row_pick {
+  uint32_t *rows; /* by number; freed by the caller: tn_free() */
+  int64_t n;
+} tn_row_pick;
+/* The rows of a batch that match (pred NULL: all), at most max_rows of them (-1: no end). */
+TN_CHECKED tarn_status tn_pred_pick(tarn_env *env, const tn_pred *pred, const tn_batch *batch,
+                                    int64_t max_rows, tn_row_pick *out, tarn_error *err);
 /* One row of values: get(ctx, field_id) gives the datum (of the leaf's own type). */
 typedef tarn_status (*tn_pred_get_fn)(void *ctx, const tn_pred *leaf, tn_datum *out,
                                       tarn_error *err);

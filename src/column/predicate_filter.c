@@ -622,3 +622,32 @@ tarn_status tn_pred_filter(tarn_env *env, const tn_pred *pred, const tn_batch *b
   tn_free(&env->mem, words);
   return st;
 }
+
+tarn_status tn_pred_pick(tarn_env *env, const tn_pred *pred, const tn_batch *batch,
+                         int64_t max_rows, tn_row_pick *out, tarn_error *err) {
+  size_t n_bytes = TN_BITMAP_BYTES(batch->n_rows);
+  uint8_t *selected = tn_alloc(&env->mem, n_bytes + 8);
+  tarn_status st = TARN_OK;
+  out->n = 0;
+  out->rows = tn_calloc(&env->mem, (size_t)batch->n_rows, sizeof(*out->rows));
+  if (selected == NULL || out->rows == NULL) {
+    st = tn_oom(err);
+    goto done;
+  }
+  memset(selected, 0xFF, n_bytes);
+  if (pred != NULL) {
+    TN_TRY_TO(done, tn_pred_filter(env, pred, batch, selected, err));
+  }
+  for (int64_t i = 0; i < batch->n_rows && out->n != max_rows; i++) {
+    if (tn_bit_get(selected, i)) {
+      out->rows[out->n++] = (uint32_t)i;
+    }
+  }
+done:
+  tn_free(&env->mem, selected);
+  if (st != TARN_OK) {
+    tn_free(&env->mem, out->rows);
+    out->rows = NULL;
+  }
+  return st;
+}

@@ -390,42 +390,6 @@ static bool is_key_column(void *ctx, int32_t field_id) {
   return tn_schema_key_column(ctx, field_id) >= 0;
 }
 
-/* Part the predicate into what the key alone decides, and the rest. */
-static tarn_status part_predicate(tn_read_context *c, tarn_error *err) {
-  const tn_pred **parts = NULL, **keys, **values;
-  int32_t n_parts = 0, n_keys = 0, n_values = 0;
-  tn_schema *schema = c->o.table->schema;
-  if (c->o.predicate == NULL) {
-    return TARN_OK;
-  }
-  TN_TRY(tn_pred_split_and(&c->arena, c->o.predicate, &parts, &n_parts, err));
-  keys = tn_arena_calloc(&c->arena, (size_t)n_parts + 1, sizeof(*keys));
-  values = tn_arena_calloc(&c->arena, (size_t)n_parts + 1, sizeof(*values));
-  if (keys == NULL || values == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < n_parts; i++) {
-    if (tn_pred_only_uses(parts[i], is_key_column, schema)) {
-      keys[n_keys++] = parts[i];
-    } else {
-      values[n_values++] = parts[i];
-    }
-  }
-  if (n_keys > 0) {
-    c->key_filter = tn_pred_compound(&c->arena, TN_PRED_AND, keys, n_keys);
-    if (c->key_filter == NULL) {
-      return tn_oom(err);
-    }
-  }
-  if (n_values > 0) {
-    c->value_filter = tn_pred_compound(&c->arena, TN_PRED_AND, values, n_values);
-    if (c->value_filter == NULL) {
-      return tn_oom(err);
-    }
-  }
-  return TARN_OK;
-}
-
 /* Rows of streaming splits that are changes keep their kinds where kinds are seen at all. */
 static void keep_kinds(const tn_read_context *c, tn_read_context *changes) {
   *changes = *c;
@@ -463,7 +427,9 @@ static tarn_status make_context(tarn_env *env, const tn_read_options *o, tn_read
   }
   c->out_fields = o->with_row_kind ? fields : o->fields;
   c->n_out = n;
-  return part_predicate(c, err);
+  // What the key alone decides, and the rest.
+  return tn_pred_part(&c->arena, c->o.predicate, is_key_column, c->o.table->schema, &c->key_filter,
+                      &c->value_filter, err);
 }
 
 /* The same columns of another branch's table: those that stand in the same places. */

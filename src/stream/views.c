@@ -28,32 +28,11 @@ static bool is_own_column(void *ctx, int32_t field_id) {
 /* Planning and reading test own columns, where they have their own values. */
 static tarn_status part_predicate(shaper *s, tarn_error *err) {
   tn_stream_view *v = s->view;
-  const tn_pred **parts = NULL, **down, **kept;
-  int32_t n_parts = 0, n_down = 0, n_kept = 0;
-  if (s->o->predicate == NULL) {
+  if (v->is_binlog) {
+    v->rest = s->o->predicate;
     return TARN_OK;
   }
-  TN_TRY(tn_pred_split_and(&v->arena, s->o->predicate, &parts, &n_parts, err));
-  down = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*down));
-  kept = tn_arena_calloc(&v->arena, (size_t)n_parts, sizeof(*kept));
-  if (down == NULL || kept == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < n_parts; i++) {
-    if (!v->is_binlog && tn_pred_only_uses(parts[i], is_own_column, s)) {
-      down[n_down++] = parts[i];
-    } else {
-      kept[n_kept++] = parts[i];
-    }
-  }
-  if (n_down > 0) {
-    v->pushed = n_down == 1 ? down[0] : tn_pred_compound(&v->arena, TN_PRED_AND, down, n_down);
-  }
-  if (n_kept > 0) {
-    v->rest = n_kept == 1 ? kept[0] : tn_pred_compound(&v->arena, TN_PRED_AND, kept, n_kept);
-  }
-  return (n_down > 0 && v->pushed == NULL) || (n_kept > 0 && v->rest == NULL) ? tn_oom(err)
-                                                                              : TARN_OK;
+  return tn_pred_part(&v->arena, s->o->predicate, is_own_column, s, &v->pushed, &v->rest, err);
 }
 
 /* A column that is none of the table's is one that readers know by its id. */
@@ -143,7 +122,6 @@ static tarn_status put_in_front(tn_stream_view *v, tn_batch *batch, tarn_error *
   }
   st = tn_pieces_join(&v->held, v->env, v->whole, v->n_read + 1, &joined, err);
   tn_pieces_clear(&v->held, v->env);
-  v->held.n_rows = 0;
   if (st == TARN_OK) {
     tn_batch_move(batch, &joined);
   }
@@ -249,32 +227,6 @@ static tarn_status show(const tn_stream_view *v, tn_batch *read, const int32_t *
   return st;
 }
 
-/* ------------------------------------------------------------------ the rest of the filter */
-
-/* The rows of a batch that the rest of the predicate lets pass, by number. */
-static tarn_status choose_rows(const tn_stream_view *v, const tn_batch *all, uint32_t *rows,
-                               int64_t *n_rows, tarn_error *err) {
-  size_t n_bytes = ((size_t)all->n_rows + 7) / 8;
-  uint8_t *selected = NULL;
-  tarn_status st = TARN_OK;
-  if (v->rest != NULL) {
-    selected = tn_alloc(&v->env->mem, n_bytes + 1);
-    if (selected == NULL) {
-      return tn_oom(err);
-    }
-    memset(selected, 0xff, n_bytes);
-    st = tn_pred_filter(v->env, v->rest, all, selected, err);
-  }
-  *n_rows = 0;
-  for (int64_t i = 0; st == TARN_OK && i < all->n_rows; i++) {
-    if (selected == NULL || (selected[i / 8] >> (i % 8) & 1) != 0) {
-      rows[(*n_rows)++] = (uint32_t)i;
-    }
-  }
-  tn_free(&v->env->mem, selected);
-  return st;
-}
-
 static tarn_status take_wanted(const tn_stream_view *v, tn_batch *all, const uint32_t *rows,
                                int64_t n, tn_batch *out, tarn_error *err) {
   tarn_status st = TARN_OK;
@@ -299,27 +251,24 @@ static tarn_status take_wanted(const tn_stream_view *v, tn_batch *all, const uin
 static tarn_status dress(const tn_stream_view *v, tn_batch *read, int64_t max_rows, tn_batch *out,
                          int64_t *n_over, tarn_error *err) {
   int32_t *begins = NULL;
-  uint32_t *rows = NULL;
-  int64_t n = 0, n_chosen;
+  int64_t n = 0;
+  tn_row_pick pick = {0};
   tarn_status st = TARN_OK;
   tn_batch all;
   memset(&all, 0, sizeof(all));
   TN_TRY(find_groups(v, read, &begins, &n, err));
-  rows = tn_calloc(&v->env->mem, (size_t)n + 1, sizeof(*rows));
-  if (rows == NULL) {
-    st = tn_oom(err);
-    goto done;
-  }
   TN_TRY_TO(done, show(v, read, begins, n, &all, err));
-  TN_TRY_TO(done, choose_rows(v, &all, rows, &n_chosen, err));
-  if (max_rows >= 0 && n_chosen > max_rows) {
-    n_chosen = max_rows;
-    *n_over = read->n_rows - (n_chosen > 0 ? begins[rows[n_chosen - 1] + 1] : 0);
+  // One more than may be given tells whether any are left over.
+  TN_TRY_TO(done,
+            tn_pred_pick(v->env, v->rest, &all, max_rows < 0 ? -1 : max_rows + 1, &pick, err));
+  if (max_rows >= 0 && pick.n > max_rows) {
+    pick.n = max_rows;
+    *n_over = read->n_rows - (pick.n > 0 ? begins[pick.rows[pick.n - 1] + 1] : 0);
   }
-  st = take_wanted(v, &all, rows, n_chosen, out, err);
+  st = take_wanted(v, &all, pick.rows, pick.n, out, err);
 done:
   tn_batch_reset(v->env, &all);
-  tn_free(&v->env->mem, rows);
+  tn_free(&v->env->mem, pick.rows);
   tn_free(&v->env->mem, begins);
   return st;
 }
@@ -347,5 +296,4 @@ done:
 
 void tn_stream_view_forget(tn_stream_view *v) {
   tn_pieces_clear(&v->held, v->env);
-  v->held.n_rows = 0;
 }

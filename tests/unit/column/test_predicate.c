@@ -179,6 +179,36 @@ static void split_and__gives_the_parts(void **state) {
   predicate_test_end(&p);
 }
 
+static void part__tells_what_uses_some_columns_alone(void **state) {
+  static const struct {
+    const char *text, *kept, *others; /* NULL: nothing */
+  } cases[] = {
+      {"i = 1 AND (l = 2 OR s = 'x') AND l > 0", "i = 1 AND l > 0", "l = 2 OR s = 'x'"},
+      {"i = 1 OR l = 2", "i = 1 OR l = 2", NULL},
+      {"s = 'x' AND s <> 'y'", NULL, "s = 'x' AND s <> 'y'"},
+      {NULL, NULL, NULL},
+  };
+  predicate_test p;
+  tarn_error err;
+  (void)state;
+  predicate_test_begin(&p);
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    const tn_pred *pred = cases[i].text != NULL ? where(&p, cases[i].text) : NULL;
+    const tn_pred *kept, *others;
+    assert_int_equal(tn_pred_part(&p.t.arena, pred, keeps_i_and_l, &p, &kept, &others, &err),
+                     TARN_OK);
+    assert_int_equal(kept == NULL, cases[i].kept == NULL);
+    assert_int_equal(others == NULL, cases[i].others == NULL);
+    if (kept != NULL) {
+      assert_string_equal(text_of(&p, kept), cases[i].kept);
+    }
+    if (others != NULL) {
+      assert_string_equal(text_of(&p, others), cases[i].others);
+    }
+  }
+  predicate_test_end(&p);
+}
+
 /* ------------------------------------------------------------------ single values */
 
 /* `value` is a literal of the column, "NULL" for none. */
@@ -419,6 +449,7 @@ int main(void) {
       cmocka_unit_test(leaf__copies_what_it_is_given),
       cmocka_unit_test(copy__is_equal_and_independent),
       cmocka_unit_test(split_and__gives_the_parts),
+      cmocka_unit_test(part__tells_what_uses_some_columns_alone),
       cmocka_unit_test(values__are_tested_as_in_java),
       cmocka_unit_test(like__follows_java),
       cmocka_unit_test(like__rewrites_simple_patterns),
