@@ -415,15 +415,15 @@ done:
   return st;
 }
 
-static tarn_status check_branches(tn_fsck_run *f, tarn_error *err) {
-  tn_table *t = f->table;
-  tn_branch *branches;
-  int32_t n;
-  TN_TRY(tn_branch_list(t->env, t->storage, t->path, &f->arena, &branches, &n, err));
-  for (int32_t i = -1; i < n; i++) {
-    const char *name = i < 0 ? "main" : branches[i].name;
-    f->root = i < 0 ? t->path : tn_arena_printf(&f->arena, "%s/branch/branch-%s", t->path, name);
-    TN_TRY(f->root != NULL ? check_branch(f, name, err) : tn_oom(err));
+/* Call a function for each branch, its root at hand. */
+static tarn_status each_branch(tn_fsck_run *f,
+                               tarn_status (*look)(tn_fsck_run *f, const char *name,
+                                                   tarn_error *err),
+                               tarn_error *err) {
+  for (int32_t i = -1; i < f->n_branches; i++) {
+    const char *path = f->table->path, *name = i < 0 ? "main" : f->branches[i].name;
+    f->root = i < 0 ? path : tn_arena_printf(&f->arena, "%s/branch/branch-%s", path, name);
+    TN_TRY(f->root != NULL ? look(f, name, err) : tn_oom(err));
   }
   return TARN_OK;
 }
@@ -435,45 +435,14 @@ typedef struct folder_walk {
   const char *folder;
   const char **folders; /* found in it */
   size_t n_folders, capacity;
-  bool is_bucket;    /* what is in it belongs to entries */
-  bool is_published; /* names in it are given when a file is whole (io/writing.c, W2) */
+  bool is_bucket; /* what is in it belongs to entries */
 } folder_walk;
 
-/* A hidden name, of a file or branch whose writer was killed before it got its own: Java's
- * remove_orphan_files deletes those in snapshot/ and changelog/ after a day, nobody the others. */
-static bool is_temporary(const char *name) {
-  size_t n = strlen(name);
-  return name[0] == '.' && n > 4 && strcmp(name + n - 4, ".tmp") == 0;
-}
-
-static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, tarn_error *err) {
-  folder_walk *w = ctx;
-  tn_fsck_run *f = w->f;
-  const char *path = tn_path_join(&f->arena, w->folder, name, NULL);
+/* Count a file if nothing names it, and it has not gone meanwhile. */
+static tarn_status count_file(tn_fsck_run *f, const char *path, tarn_error *err) {
   tn_file_info info;
   tarn_status st;
-  if (path == NULL) {
-    return tn_oom(err);
-  }
-  if (w->is_published && !is_temporary(name)) {
-    return TARN_OK;
-  }
-  if (is_directory && !w->is_published) {
-    if (!tn_arena_grow(&f->arena, (void **)&w->folders, &w->capacity, w->n_folders,
-                       sizeof(*w->folders))) {
-      return tn_oom(err);
-    }
-    w->folders[w->n_folders++] = path;
-    return TARN_OK;
-  }
-  if (!w->is_bucket && !w->is_published) {
-    return TARN_OK;
-  }
   if (tn_map_find(&f->paths, tn_slice_text(path)) != NULL) {
-    return TARN_OK;
-  }
-  if (is_directory) { /* of a branch; only counted */
-    f->n_unreachable++;
     return TARN_OK;
   }
   st = tn_storage_info(f->table->storage, path, &info, err);
@@ -488,8 +457,51 @@ static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, t
              : TARN_OK;
 }
 
-static tarn_status list_folder(folder_walk *w, tarn_error *err) {
-  tarn_status st = tn_storage_list(w->f->table->storage, w->folder, visit_entry, w, err);
+static tarn_status visit_entry(void *ctx, const char *name, bool is_directory, tarn_error *err) {
+  folder_walk *w = ctx;
+  tn_fsck_run *f = w->f;
+  const char *path = tn_path_join(&f->arena, w->folder, name, NULL);
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  if (is_directory) {
+    if (!tn_arena_grow(&f->arena, (void **)&w->folders, &w->capacity, w->n_folders,
+                       sizeof(*w->folders))) {
+      return tn_oom(err);
+    }
+    w->folders[w->n_folders++] = path;
+    return TARN_OK;
+  }
+  return w->is_bucket ? count_file(f, path, err) : TARN_OK;
+}
+
+/* A hidden name, of a file or branch whose writer was killed before it got its own: Java's
+ * remove_orphan_files deletes those in snapshot/ and changelog/ after a day, nobody the others. */
+static bool is_temporary(const char *name) {
+  size_t n = strlen(name);
+  return name[0] == '.' && n > 4 && strcmp(name + n - 4, ".tmp") == 0;
+}
+
+/* In a folder where names are given when a file is whole (io/writing.c, W2). */
+static tarn_status visit_hidden(void *ctx, const char *name, bool is_directory, tarn_error *err) {
+  folder_walk *w = ctx;
+  const char *path;
+  if (!is_temporary(name)) {
+    return TARN_OK;
+  }
+  if (is_directory) { /* of a branch; only counted */
+    w->f->n_unreachable++;
+    return TARN_OK;
+  }
+  path = tn_path_join(&w->f->arena, w->folder, name, NULL);
+  return path != NULL ? count_file(w->f, path, err) : tn_oom(err);
+}
+
+static tarn_status list_folder(folder_walk *w,
+                               tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
+                                                    tarn_error *err),
+                               tarn_error *err) {
+  tarn_status st = tn_storage_list(w->f->table->storage, w->folder, visit, w, err);
   if (st == TARN_E_NOT_FOUND) {
     tn_error_reset(err);
     st = TARN_OK;
@@ -507,12 +519,12 @@ static tarn_status walk_buckets(tn_fsck_run *f, const char *folder, int32_t dept
                                 tarn_error *err) {
   folder_walk w = {.f = f, .folder = folder};
   TN_TRY(tn_cancel_check(f->request->cancel, err));
-  TN_TRY(list_folder(&w, err));
+  TN_TRY(list_folder(&w, visit_entry, err));
   for (size_t i = 0; i < w.n_folders; i++) {
     bool is_bucket = is_bucket_name(w.folders[i]);
     if (depth == 0 && is_bucket) {
       folder_walk bucket = {.f = f, .folder = w.folders[i], .is_bucket = true};
-      TN_TRY(list_folder(&bucket, err));
+      TN_TRY(list_folder(&bucket, visit_entry, err));
     } else if (depth > 0 && strchr(strrchr(w.folders[i], '/'), '=') != NULL) {
       TN_TRY(walk_buckets(f, w.folders[i], depth - 1, err)); /* bounded by the partition columns */
     }
@@ -520,14 +532,14 @@ static tarn_status walk_buckets(tn_fsck_run *f, const char *folder, int32_t dept
   return TARN_OK;
 }
 
-/* Hidden names in the folders of the table, or of a branch. */
-static tarn_status count_temporary(tn_fsck_run *f, const char *root, tarn_error *err) {
+/* Hidden names in the folders of a branch. */
+static tarn_status count_temporary(tn_fsck_run *f, const char *name, tarn_error *err) {
   static const char *const folders[] = {"snapshot",  "schema",   "tag",
                                         "changelog", "consumer", "branch"};
+  (void)name;
   for (size_t i = 0; i < TN_COUNT(folders); i++) {
-    folder_walk w = {.f = f, .is_published = true};
-    w.folder = tn_path_join(&f->arena, root, folders[i], NULL);
-    TN_TRY(w.folder != NULL ? list_folder(&w, err) : tn_oom(err));
+    folder_walk w = {.f = f, .folder = tn_path_join(&f->arena, f->root, folders[i], NULL)};
+    TN_TRY(w.folder != NULL ? list_folder(&w, visit_hidden, err) : tn_oom(err));
   }
   return TARN_OK;
 }
@@ -538,22 +550,14 @@ static tarn_status count_unreachable(tn_fsck_run *f, tarn_error *err) {
   const char *data = t->facts.data_path_directory == NULL
                          ? t->path
                          : tn_path_join(&f->arena, t->path, t->facts.data_path_directory, NULL);
-  tn_branch *branches;
-  int32_t n_branches;
   if (data == NULL) {
     return tn_oom(err);
   }
-  TN_TRY(tn_branch_list(t->env, t->storage, t->path, &f->arena, &branches, &n_branches, err));
-  for (int32_t i = -1; i < n_branches; i++) {
-    const char *root =
-        i < 0 ? t->path
-              : tn_arena_printf(&f->arena, "%s/branch/branch-%s", t->path, branches[i].name);
-    TN_TRY(root != NULL ? count_temporary(f, root, err) : tn_oom(err));
-  }
+  TN_TRY(each_branch(f, count_temporary, err));
   for (size_t i = 0; i < TN_COUNT(folders); i++) {
     folder_walk w = {.f = f, .is_bucket = true};
     w.folder = tn_path_join(&f->arena, t->path, folders[i], NULL);
-    TN_TRY(w.folder != NULL ? list_folder(&w, err) : tn_oom(err));
+    TN_TRY(w.folder != NULL ? list_folder(&w, visit_entry, err) : tn_oom(err));
   }
   return walk_buckets(f, data, t->schema->n_partition_keys, err);
 }
@@ -565,7 +569,9 @@ tarn_status tn_fsck(tn_table *table, const tn_fsck_request *request, tn_buf *out
   tn_arena_init(&f.arena, &table->env->mem, ARENA_LIMIT);
   tn_map_init(&f.paths, &table->env->mem);
   tn_map_init(&f.read_deep, &table->env->mem);
-  TN_TRY_TO(done, check_branches(&f, err));
+  TN_TRY_TO(done, tn_branch_list(table->env, table->storage, table->path, &f.arena, &f.branches,
+                                 &f.n_branches, err));
+  TN_TRY_TO(done, each_branch(&f, check_branch, err));
   TN_TRY_TO(done, count_unreachable(&f, err));
   TN_TRY_TO(done, tn_buf_printf(out, err,
                                 "{\"snapshots\":%lld,\"files\":%lld,\"bytes\":%lld,"

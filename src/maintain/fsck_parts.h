@@ -30,8 +30,10 @@ typedef struct tn_fsck_run {
   tn_buf *out;
   int64_t n_faults, n_snapshots, n_files, n_bytes, n_unreachable, n_unread;
   tn_arena arena;
-  tn_map paths;     /* every file that is named; value: 1 when it is there */
-  tn_map read_deep; /* data files whose rows have been read */
+  tn_map paths;        /* every file that is named; value: 1 when it is there */
+  tn_map read_deep;    /* data files whose rows have been read */
+  tn_branch *branches; /* but main */
+  int32_t n_branches;
   const char *root; /* the branch at hand */
   tn_table *branch; /* the same as a table: its schema and options */
   int64_t *schemas; /* its ids */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-
 #define LIMIT ((size_t)1 << 20)
 
 /* Append a path as no other is written; *is_there: it can be known. */
