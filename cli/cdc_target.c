@@ -7,6 +7,7 @@
 
 #include "cdc_engine.h"
 #include "cdc_evolve.h"
+#include "follow.h"
 
 /* ------------------------------------------------------------------ opening */
 
@@ -888,8 +889,6 @@ tarn_status cdc_target_commit(cdc_target *t, tarn_messages *messages, tarn_error
 
 tarn_status cdc_target_seal(cdc_target *t, tarn_error *err) {
   int64_t id = tarn_sink_last_checkpoint(t->sink) + 1;
-  char rows[24];
-  const tarn_option property = {"tarn.source-rows", rows};
   const cdc_state *state = t->run->state;
   tarn_messages *messages = NULL;
   tarn_status st = prepare(t, id, &messages, err);
@@ -897,14 +896,10 @@ tarn_status cdc_target_seal(cdc_target *t, tarn_error *err) {
       (t->run->fans_out || state->taken == state->taken_before)) {
     return TARN_OK;
   }
-  (void)snprintf(rows, sizeof(rows), "%lld", (long long)state->taken);
-  if (st == TARN_OK && messages != NULL) {
-    st = tarn_sink_add(t->sink, 0, id, messages, err);
+  if (st == TARN_OK) {
+    st = cli_follow_seal(t->sink, id, messages, state->taken, err);
   }
   tarn_messages_free(messages);
-  if (st == TARN_OK) {
-    st = tarn_sink_seal(t->sink, id, &property, 1, NULL, err);
-  }
   t->is_sealed = st == TARN_OK;
   return st;
 }

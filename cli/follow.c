@@ -270,13 +270,13 @@ static bool is_worth_it(cli_follow *f, const tarn_messages *messages) {
   return true;
 }
 
-static tarn_status seal(cli_follow *f, int64_t id, const tarn_messages *messages, tarn_error *err) {
+tarn_status cli_follow_seal(tarn_sink *sink, int64_t id, const tarn_messages *messages,
+                            int64_t source_rows, tarn_error *err) {
   char rows[24];
   const tarn_option property = {"tarn.source-rows", rows};
-  tarn_status st = tarn_sink_add(f->sink, 0, id, messages, err);
-  (void)snprintf(rows, sizeof(rows), "%lld", (long long)f->taken);
-  return st == TARN_OK ? tarn_sink_seal(f->sink, id, &property, f->state_path != NULL, NULL, err)
-                       : st;
+  tarn_status st = messages != NULL ? tarn_sink_add(sink, 0, id, messages, err) : TARN_OK;
+  (void)snprintf(rows, sizeof(rows), "%lld", (long long)source_rows);
+  return st == TARN_OK ? tarn_sink_seal(sink, id, &property, source_rows >= 0, NULL, err) : st;
 }
 
 tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_result *out,
@@ -286,7 +286,7 @@ tarn_status cli_follow_commit(cli_follow *f, tarn_writer *writer, tarn_sink_resu
   tarn_status st = tarn_writer_prepare(writer, id, &messages, err);
   bool is_skipped = st == TARN_OK && !is_worth_it(f, messages);
   if (st == TARN_OK && !is_skipped) {
-    st = seal(f, id, messages, err);
+    st = cli_follow_seal(f->sink, id, messages, f->state_path != NULL ? f->taken : -1, err);
   }
   tarn_messages_free(messages);
   if (is_skipped) {

@@ -53,6 +53,10 @@ bool cli_follow_can_commit(const cli_follow *follow);
  * snapshots; with must_refresh a compaction was dropped, and another call makes it again. */
 tarn_status cli_follow_commit(cli_follow *follow, tarn_writer *writer, tarn_sink_result *out,
                               tarn_error *err);
+/* Close a checkpoint of a sink that one writer writes for: its messages (NULL: none), and in the
+ * snapshot how many rows of the source stand behind it (negative: nothing of that). */
+tarn_status cli_follow_seal(tarn_sink *sink, int64_t id, const tarn_messages *messages,
+                            int64_t source_rows, tarn_error *err);
 /* Counters, when they are wanted. */
 tarn_status cli_follow_metrics(cli_follow *follow, tarn_writer *writer, tarn_error *err);
 
