@@ -53,11 +53,6 @@ static bool take_base64(const char *text, size_t n, cli_text *out) {
   return true;
 }
 
-static void terminate(cli_text *text) {
-  cli_text_char(text, '\0');
-  text->len -= !text->is_broken;
-}
-
 void cli_checkpoint_reset(cli_checkpoint *checkpoint) {
   cli_text_reset(&checkpoint->state);
   cli_text_reset(&checkpoint->source);
@@ -115,8 +110,8 @@ static bool take_bytes(const cli_json *json, size_t object, const char *name, cl
 static bool is_plain(const char *text, size_t n) {
   bool holds = true;
   for (size_t i = 0; i < n; i++) {
-    holds = holds && (unsigned char)text[i] >= ' ' && text[i] != '"' && text[i] != '\\' &&
-            text[i] != 0x7f;
+    uint8_t c = (uint8_t)text[i];
+    holds = holds && (c >= 0x80 || cli_text_is_plain(c));
   }
   return holds;
 }
@@ -145,7 +140,7 @@ static bool take_path(const cli_json *json, size_t object, const char *name, cli
     return false;
   }
   cli_json_text(json, at, out);
-  terminate(out);
+  cli_text_terminate(out);
   return out->is_broken || (out->len > 0 && memchr(out->data, '\0', out->len) == NULL &&
                             is_utf8(out->data, out->len));
 }
@@ -267,7 +262,7 @@ static void put_folder_before(const char *path, cli_text *name) {
   }
   cli_text_add(&whole, path, folder_length(path));
   cli_text_add(&whole, name->data, name->len);
-  terminate(&whole);
+  cli_text_terminate(&whole);
   cli_text_reset(name);
   *name = whole;
 }
@@ -303,7 +298,7 @@ static bool are_beside(const char *a, const char *b) {
     int code;
     cli_text_add(&folder, paths[i], folder_length(paths[i]));
     cli_text_puts(&folder, folder.len == 0 ? "." : "");
-    terminate(&folder);
+    cli_text_terminate(&folder);
     code = folder.is_broken ? -1 : stat(folder.data, &facts[i]);
     cli_text_reset(&folder);
     if (code != 0) {
@@ -336,7 +331,7 @@ tarn_status cli_follow_whole_path(const char *path, cli_text *out, tarn_error *e
     cli_text_char(out, '/');
   }
   cli_text_puts(out, path);
-  terminate(out);
+  cli_text_terminate(out);
   if (out->is_broken) {
     return cli_no_memory(err);
   }

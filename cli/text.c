@@ -106,11 +106,6 @@ void cli_text_printf(cli_text *text, const char *format, ...) {
 
 /* ------------------------------------------------------------------ foreign bytes */
 
-/* Which bytes can stand inside a JSON string as they are: printable ASCII but " and \. */
-static bool is_plain(uint8_t c) {
-  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-}
-
 static void add_escape(cli_text *text, uint8_t c) {
   switch (c) {
     case '"':
@@ -140,7 +135,7 @@ void cli_text_json(cli_text *text, const void *bytes, size_t n) {
   cli_text_char(text, '"');
   for (size_t i = 0; i < n;) {
     size_t step = 1;
-    if (is_plain(b[i])) {
+    if (cli_text_is_plain(b[i])) {
       i++;
       continue;
     }

@@ -50,6 +50,18 @@ static inline void cli_text_puts(cli_text *text, const char *words) {
   cli_text_add(text, words, strlen(words));
 }
 
+/* A NUL behind the end, which is not counted. */
+static inline void cli_text_terminate(cli_text *text) {
+  cli_text_char(text, '\0');
+  text->len -= !text->is_broken;
+}
+
+/* Does the byte stand inside a JSON string as it is? Of ASCII: bytes of other characters do not
+ * tell it. */
+static inline bool cli_text_is_plain(uint8_t c) {
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
 /* A character as UTF-8. */
 void cli_text_character(cli_text *text, uint32_t c);
 void cli_text_fill(cli_text *text, char c, size_t n);
