@@ -15,6 +15,13 @@ void cli_feed_reset(cli_feed *feed) {
   memset(feed, 0, sizeof(*feed));
 }
 
+void cli_feed_take_consumer(cli_feed *feed, const cli_args *args) {
+  feed->has_consumer = cli_args_has(args, OPT_CONSUMER);
+  for (size_t i = 0; i < args->n_table_options && !feed->has_consumer; i++) {
+    feed->is_read_only |= strcmp(args->table_options[i].key, "consumer-id") == 0;
+  }
+}
+
 void cli_feed_name(cli_feed *feed) {
   uint64_t words[2] = {0, 0};
   struct timespec now = {0, 0};

@@ -10,6 +10,7 @@
 #ifndef CLI_FOLLOW_FEED_H
 #define CLI_FOLLOW_FEED_H
 
+#include "args.h"
 #include "follow_lines.h"
 #include "tarn/stream.h"
 
@@ -25,6 +26,8 @@ typedef struct cli_feed {
 } cli_feed;
 
 void cli_feed_reset(cli_feed *feed); /* accepts all zero */
+/* What the command line says of a consumer. */
+void cli_feed_take_consumer(cli_feed *feed, const cli_args *args);
 
 /* A stream that begins: its name is one that no other has. */
 void cli_feed_name(cli_feed *feed);

@@ -57,8 +57,7 @@ static tarn_status restore(feed *f, bool *is_restored, tarn_error *err) {
   *is_restored = false;
   if (f->state_path != NULL) {
     cli_text_puts(&f->given.sink, f->state_path);
-    cli_text_char(&f->given.sink, '\0');
-    f->given.sink.len -= !f->given.sink.is_broken;
+    cli_text_terminate(&f->given.sink);
     st = f->given.sink.is_broken ? cli_no_memory(err)
                                  : cli_follow_file_read(f->state_path, &file, err);
   }
@@ -80,11 +79,7 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   const char *from = s->args->values[OPT_FROM], *consumer = s->args->values[OPT_CONSUMER];
   tarn_status st = TARN_OK;
   f->state_path = s->args->values[OPT_STATE];
-  f->given.has_consumer = consumer != NULL;
-  for (size_t i = 0; i < s->args->n_table_options; i++) {
-    f->given.is_read_only =
-        f->given.is_read_only || strcmp(s->args->table_options[i].key, "consumer-id") == 0;
-  }
+  cli_feed_take_consumer(&f->given, s->args);
   f->until_idle = cli_args_has(s->args, OPT_UNTIL_IDLE) || cli_args_has(s->args, OPT_MAX_PLANS);
   if (cli_args_has(s->args, OPT_METRICS)) {
     return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");

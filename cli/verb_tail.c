@@ -271,9 +271,7 @@ static tarn_status restore_own(tail *t, const cli_text *bytes, tarn_error *err) 
            : tarn_stream_restore(t->stream, bytes->data, n, &t->printed, err);
   t->has_state = st == TARN_OK;
   if (st != TARN_OK) {
-    char message[sizeof(err->message)];
-    (void)snprintf(message, sizeof(message), "%.700s: %.280s", t->state_path, err->message);
-    memcpy(err->message, message, sizeof(message));
+    st = cli_error_prefix(err, t->state_path);
   }
   return st;
 }
@@ -730,12 +728,7 @@ static tarn_status look_at_output(tail *t, tarn_error *err) {
   }
   t->can_ask = st == TARN_OK;
   t->keeper = KEEPER_ASKED;
-  t->feed.has_consumer = t->moves_consumer;
-  for (size_t i = 0; i < s->args->n_table_options; i++) {
-    t->feed.is_read_only =
-        t->feed.is_read_only ||
-        (!t->moves_consumer && strcmp(s->args->table_options[i].key, "consumer-id") == 0);
-  }
+  cli_feed_take_consumer(&t->feed, s->args);
   return st;
 }
 
