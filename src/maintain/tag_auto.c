@@ -123,17 +123,22 @@ static tarn_status delete_surplus(automaton *a, tarn_error *err) {
   return TARN_OK;
 }
 
+/* The period whose tag is due now; it goes on behind that. */
+static int64_t take_period(automaton *a, int64_t local_ms) {
+  int64_t at = a->completes && a->has_next ? a->next : tn_tag_period_before(&a->period, local_ms);
+  a->next = at + a->period.length_ms;
+  a->has_next = true;
+  return at;
+}
+
 static tarn_status tag_if_due(automaton *a, const tn_snapshot *s, tarn_error *err) {
   char name[TN_TAG_PERIOD_CHARS];
-  int64_t local_ms, at;
+  int64_t local_ms;
   if (!time_of(a, s, &local_ms) || !is_due(a, local_ms)) {
     return TARN_OK;
   }
-  at = a->completes && a->has_next ? a->next : tn_tag_period_before(&a->period, local_ms);
-  tn_tag_period_name(&a->period, at, name);
+  tn_tag_period_name(&a->period, take_period(a, local_ms), name);
   TN_TRY(tn_tag_store(a->table, name, s, TN_TAG_RETAINED_BY_OPTION, true, err));
-  a->next = at + a->period.length_ms;
-  a->has_next = true;
   return delete_surplus(a, err);
 }
 
@@ -236,9 +241,7 @@ static tarn_status is_time(automaton *a, tn_tags_due *due, bool *out, tarn_error
   }
   *out = is_due(a, local_ms);
   if (*out) {
-    int64_t at = a->completes && a->has_next ? a->next : tn_tag_period_before(&a->period, local_ms);
-    a->has_next = true;
-    a->next = at + a->period.length_ms;
+    (void)take_period(a, local_ms);
   }
   left = a->next + a->period.length_ms + a->delay_ms - local_ms;
   left = left < LONGEST_QUIET_MS ? left : LONGEST_QUIET_MS;
