@@ -5,7 +5,7 @@
  *       that before the consumer's file: after any end nothing is lost. A kill in between prints
  *       some rows twice; the state tells how many rows came before it ("rows" of _resumed), so who
  *       counts what arrived can leave those out.
- *   T2  An interrupt (SIGINT, SIGTERM) ends at a checkpoint: the batch at hand is printed whole.
+ *   T2  An interrupt (ending.h) ends at a checkpoint: the batch at hand is printed whole.
  *   T3  An error in the middle is told after what was read has been printed and kept.
  *   T4  No checkpoint lies between a -U that waits for its +U and that +U (debezium, canal): an
  *       interrupt there leaves the checkpoint before, and what came since comes again.
@@ -15,7 +15,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,6 +24,7 @@
 #include "as_of.h"
 #include "complete.h"
 #include "counters.h"
+#include "ending.h"
 #include "errors.h"
 #include "follow_feed.h"
 #include "follow_lock.h"
@@ -76,33 +76,6 @@ typedef struct tail {
   int64_t flushed_ms, checked_ms, alive_ms, idle_since_ms;
   int64_t fetch_lag_ms, emit_lag_ms; /* -1: not known */
 } tail;
-
-/* ------------------------------------------------------------------ interrupts
- *
- * Elsewhere an interrupt ends a write that waits, and drops what is pending. Here a write ends
- * whole, so the handler of this verb sets the cancel alone; a second interrupt kills. */
-
-static volatile sig_atomic_t is_interrupted;
-static tarn_cancel *volatile to_cancel;
-
-static void on_interrupt(int number) {
-  tarn_cancel *cancel = to_cancel;
-  (void)number;
-  is_interrupted = 1;
-  if (cancel != NULL) {
-    tarn_cancel_set(cancel);
-  }
-}
-
-static void catch_interrupts(tarn_cancel *cancel) {
-  struct sigaction action = {0};
-  to_cancel = cancel;
-  sigemptyset(&action.sa_mask);
-  action.sa_handler = on_interrupt;
-  action.sa_flags = (int)SA_RESETHAND;
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
-}
 
 /* As tables tell times; cli_now_ms() is for how long something took. */
 static int64_t wall_ms(void) {
@@ -421,7 +394,7 @@ static tarn_status wait_for_reader(tail *t, bool *is_taken, tarn_error *err) {
   int fd = t->session->output.fd, wait_ms = 1;
   for (;;) {
     *is_taken = cli_pipe_unread(fd) == 0;
-    if (*is_taken || is_interrupted) {
+    if (*is_taken || cli_ending_came()) {
       return TARN_OK;
     }
     if (cli_pipe_is_closed(fd)) {
@@ -536,7 +509,7 @@ static tarn_status ask_reader(tail *t, tarn_error *err) {
   output->n_early = 1;
   st = wait_for_reader(t, &is_taken, err);
   if (st == TARN_OK) {
-    t->sink = is_interrupted ? 0 : cli_pipe_keeper(output->fd);
+    t->sink = cli_ending_came() ? 0 : cli_pipe_keeper(output->fd);
   }
   return st;
 }
@@ -563,7 +536,7 @@ static tarn_status begin(tail *t, tarn_error *err) {
     return st;
   }
   if (t->sink == 0 && !is_new) {
-    if (is_interrupted) {
+    if (cli_ending_came()) {
       return TARN_OK;
     }
     return cli_pipe_is_closed(t->session->output.fd)
@@ -582,7 +555,7 @@ static tarn_status begin(tail *t, tarn_error *err) {
   }
   t->keeper = KEEPER_SELF;
   t->is_doubtful = true;
-  if (is_interrupted) { /* who reads was not found out: these rows come again */
+  if (cli_ending_came()) { /* who reads was not found out: these rows come again */
     t->state_path = NULL;
     t->moves_consumer = false;
   }
@@ -666,7 +639,7 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   st = st == TARN_OK ? checkpoint(t, true, false, err) : st;
   *ends = t->until_idle;
   if (st != TARN_OK || *ends) {
-    return st == TARN_OK && !is_interrupted ? tarn_stream_check(t->stream, err) : st;
+    return st == TARN_OK && !cli_ending_came() ? tarn_stream_check(t->stream, err) : st;
   }
   if (t->idle_since_ms == 0 || t->has_news) {
     /* News without rows may be that the table has gone. */
@@ -687,7 +660,7 @@ static tarn_status follow(tail *t, tarn_error *err) {
   tarn_status st = t->keeper == KEEPER_SELF   ? begin_rows(t, err)
                    : t->keeper == KEEPER_SINK ? begin(t, err)
                                               : TARN_OK;
-  while (st == TARN_OK && !ends && !is_interrupted) {
+  while (st == TARN_OK && !ends && !cli_ending_came()) {
     tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
     struct ArrowArray array = {0};
     st = tarn_stream_reader_next(t->reader, &array, &batch, err);
@@ -708,7 +681,7 @@ static tarn_status follow(tail *t, tarn_error *err) {
       st = ends ? TARN_OK : rest(t, &ends, err);
     }
   }
-  return st == TARN_E_CANCELLED && is_interrupted ? TARN_OK : st;
+  return st == TARN_E_CANCELLED && cli_ending_came() ? TARN_OK : st;
 }
 
 /* ------------------------------------------------------------------ the verb */
@@ -812,13 +785,13 @@ static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
   tarn_error err;
   int64_t next;
   bool is_output = s->output.state != CLI_OUTPUT_FINE;
-  bool waits = t->rows != NULL && (st != TARN_OK || is_interrupted) && cli_rows_wait(t->rows);
+  bool waits = t->rows != NULL && (st != TARN_OK || cli_ending_came()) && cli_rows_wait(t->rows);
   tarn_status last = is_output                  ? TARN_OK
                      : waits || t->rows == NULL ? flush(t, &err)
                                                 : cli_rows_end(t->rows, &err);
   count(t);
   if (last == TARN_OK && !is_output && !waits && !t->has_lost) {
-    last = checkpoint(t, st == TARN_OK && !is_interrupted, false, &err);
+    last = checkpoint(t, st == TARN_OK && !cli_ending_came(), false, &err);
   }
   if (st != TARN_OK) {
     return cli_fail(s, why);
@@ -832,7 +805,7 @@ static int end_tail(tail *t, tarn_status st, const tarn_error *why) {
   } else {
     (void)fputs("{\"_next_snapshot\":null}\n", stderr);
   }
-  return is_interrupted ? CLI_EXIT_INTERRUPTED : CLI_EXIT_OK;
+  return cli_ending_came() ? CLI_EXIT_INTERRUPTED : CLI_EXIT_OK;
 }
 
 static tarn_status take_arguments(tail *t, int64_t *from, bool *is_exact, tarn_error *err) {
@@ -872,12 +845,12 @@ int cli_run_tail(cli_session *s) {
   }
   code = st == TARN_OK ? open_tail(&t, from, is_exact) : cli_fail(s, &err);
   if (code == CLI_EXIT_OK) {
-    catch_interrupts(s->cancel);
+    cli_ending_catch(s->cancel);
     t.flushed_ms = t.checked_ms = cli_now_ms();
     st = follow(&t, &err);
     code = end_tail(&t, st, &err);
   }
-  to_cancel = NULL;
+  cli_ending_forget();
   cli_rows_free(t.rows);
   cli_complete_free(t.complete);
   tarn_stream_reader_free(t.reader);
