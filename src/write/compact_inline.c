@@ -121,6 +121,7 @@ static void close_bucket(tn_write *w, tn_open_bucket *b) {
     }
   }
   tn_bucket_compactor_free(x->compactor);
+  tn_free(&w->env->mem, x->job.loss);
   tn_free(&w->env->mem, x->loss);
   tn_free(&w->env->mem, x);
   b->compaction = NULL;
@@ -170,25 +171,50 @@ tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
   return st;
 }
 
-/* Is all visible that was prepared of the bucket? */
-static tarn_status look_for_commits(tn_write *w, tarn_error *err);
-static tarn_status is_all_visible(tn_write *w, const tn_inline_bucket *x, bool *out,
-                                  tarn_error *err) {
-  const tn_inline *in = w->compaction;
-  if (x->has_last && (!in->has_committed || x->last_identifier > in->committed)) {
-    TN_TRY(look_for_commits(w, err));
+/* Which of this user's commits are visible: in snapshots that came since the last look. */
+static tarn_status look_for_commits(tn_write *w, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  const tn_table *t = w->table;
+  tn_arena arena;
+  int64_t latest;
+  tarn_status st = TARN_OK;
+  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &latest, err));
+  tn_arena_init(&arena, &w->env->mem, SIZE_MAX);
+  for (int64_t id = latest; id > in->seen_snapshot; id--) {
+    tn_snapshot s;
+    tn_arena_reset(&arena);
+    st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, &arena, &s, err);
+    if (st != TARN_OK) {
+      break;
+    }
+    if (s.commit_user != NULL && strcmp(s.commit_user, w->options.user) == 0) {
+      in->committed = s.commit_identifier;
+      in->has_committed = true;
+      break;
+    }
   }
-  *out = !x->has_last || (in->has_committed && x->last_identifier <= in->committed);
-  return TARN_OK;
+  tn_arena_reset(&arena);
+  if (st == TARN_E_NOT_FOUND) { /* older ones have expired */
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  in->seen_snapshot = st == TARN_OK ? latest : in->seen_snapshot;
+  return st;
+}
+
+/* Is all visible that was prepared of the bucket, as far as was looked? */
+static bool is_visible(const tn_inline *in, const tn_inline_bucket *x) {
+  return !x->has_last || (in->has_committed && x->last_identifier <= in->committed);
 }
 
 /* A bucket whose compaction was lost: its tree from the latest snapshot. */
 static tarn_status restore_lost(tn_write *w, tn_open_bucket *b, tarn_error *err) {
   tn_inline_bucket *x = b->compaction;
-  bool is_visible;
   tarn_status st;
-  TN_TRY(is_all_visible(w, x, &is_visible, err));
-  if (!is_visible) {
+  if (!is_visible(w->compaction, x)) {
+    TN_TRY(look_for_commits(w, err));
+  }
+  if (!is_visible(w->compaction, x)) {
     return TARN_OK;
   }
   b->must_restore = true;
@@ -283,17 +309,25 @@ static tarn_status sync(tn_write *w, tn_open_bucket *b, bool waits, tarn_error *
     x->job.task = NULL;
     x->job.state = TN_JOB_NONE;
     TN_TRY(tn_bucket_compactor_finish(x->compactor, task, err));
-    if (x->job.is_lost) {
-      tarn_error loss;
-      tarn_status st = tn_compact_jobs_loss(&in->jobs, &loss);
-      (void)st;
-      TN_TRY(lose(w, b, &loss, err));
+    if (x->job.loss != NULL) {
+      TN_TRY(lose(w, b, x->job.loss, err));
     } else {
       x->has_results = true;
       x->n_lost = 0;
     }
   }
   return tn_inline_check(w, err);
+}
+
+/* The tree as grow() has it, with what a job did; made anew if that was lost. */
+static tarn_status grow_synced(tn_write *w, tn_open_bucket *b, bool is_needed, bool waits,
+                               tn_inline_bucket **out, tarn_error *err) {
+  TN_TRY(grow(w, b, is_needed, out, err));
+  if (*out != NULL) {
+    TN_TRY(sync(w, b, waits, err));
+    TN_TRY(grow(w, b, is_needed, out, err));
+  }
+  return TARN_OK;
 }
 
 static void remove_files(tn_write *w, const tn_commit_message *m, const tn_data_files *files) {
@@ -398,16 +432,9 @@ static tarn_status flushed(tn_write *w, tn_open_bucket *b, bool waits, tarn_erro
   tn_inline_bucket *x = b->compaction;
   waits |= x != NULL && x->compactor != NULL && x->n_given < b->files.n &&
            tn_bucket_compactor_should_wait(x->compactor);
-  TN_TRY(grow(w, b, false, &x, err));
+  TN_TRY(grow_synced(w, b, false, waits, &x, err));
   if (x == NULL) {
     return TARN_OK;
-  }
-  TN_TRY(sync(w, b, waits, err));
-  if (x->compactor == NULL) {
-    TN_TRY(grow(w, b, false, &x, err));
-    if (x == NULL) {
-      return TARN_OK;
-    }
   }
   if (in->is_preparing && (!in->waits || in->is_full)) {
     return TARN_OK; /* the next one is picked behind the commit, which has the results so far */
@@ -425,13 +452,8 @@ tarn_status tn_inline_compact(tn_write *w, tn_open_bucket *b, bool is_full, tarn
   if (w->compaction == NULL) {
     return TARN_OK;
   }
-  TN_TRY(grow(w, b, true, &x, err));
-  if (x != NULL) {
-    TN_TRY(sync(w, b, true, err));
-    TN_TRY(grow(w, b, true, &x, err));
-    TN_TRY(pick(w, b, is_full, err));
-  }
-  return TARN_OK;
+  TN_TRY(grow_synced(w, b, true, true, &x, err));
+  return x != NULL ? pick(w, b, is_full, err) : TARN_OK;
 }
 
 /* ------------------------------------------------------------------ a commit */
@@ -456,11 +478,7 @@ static tarn_status settle_bucket(tn_write *w, tn_open_bucket *b, tarn_error *err
   const tn_inline_bucket *x = b->compaction;
   if (in->is_full && b->wants_full) {
     tn_inline_bucket *grown;
-    TN_TRY(grow(w, b, true, &grown, err));
-    if (grown != NULL) {
-      TN_TRY(sync(w, b, true, err));
-      TN_TRY(grow(w, b, true, &grown, err));
-    }
+    TN_TRY(grow_synced(w, b, true, true, &grown, err));
     if (grown != NULL) {
       b->wants_full = false;
       grown->has_picked = true;
@@ -559,37 +577,6 @@ static void end_prepare(tn_inline *in) {
 }
 
 /* ------------------------------------------------------------------ buckets that are done */
-
-/* Which of this user's commits are visible: in snapshots that came since the last look. */
-static tarn_status look_for_commits(tn_write *w, tarn_error *err) {
-  tn_inline *in = w->compaction;
-  const tn_table *t = w->table;
-  tn_arena arena;
-  int64_t latest;
-  tarn_status st = TARN_OK;
-  TN_TRY(tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &latest, err));
-  tn_arena_init(&arena, &w->env->mem, SIZE_MAX);
-  for (int64_t id = latest; id > in->seen_snapshot; id--) {
-    tn_snapshot s;
-    tn_arena_reset(&arena);
-    st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, &arena, &s, err);
-    if (st != TARN_OK) {
-      break;
-    }
-    if (s.commit_user != NULL && strcmp(s.commit_user, w->options.user) == 0) {
-      in->committed = s.commit_identifier;
-      in->has_committed = true;
-      break;
-    }
-  }
-  tn_arena_reset(&arena);
-  if (st == TARN_E_NOT_FOUND) { /* older ones have expired */
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  in->seen_snapshot = st == TARN_OK ? latest : in->seen_snapshot;
-  return st;
-}
 
 static bool is_behind_commit(const tn_inline *in, const tn_inline_bucket *x) {
   return !x->has_last || (in->has_committed && x->last_identifier < in->committed);

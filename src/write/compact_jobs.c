@@ -64,9 +64,11 @@ static void run(tn_compact_jobs *jobs, tn_compact_job *job) {
   st = tn_compact_task_run(job->task, &err);
   pthread_mutex_lock(&jobs->mutex);
   count_done(jobs, job->task, st, tn_env_now_ms(jobs->env) - begun);
-  job->is_lost = st == TARN_E_NOT_FOUND;
-  if (job->is_lost) {
-    jobs->loss = err;
+  if (st == TARN_E_NOT_FOUND) {
+    job->loss = tn_alloc(&jobs->env->mem, sizeof(*job->loss));
+  }
+  if (job->loss != NULL) {
+    *job->loss = err;
   } else if (st != TARN_OK && jobs->status == TARN_OK) {
     jobs->status = st;
     jobs->failure = err;
@@ -128,8 +130,9 @@ static bool is_still(const tn_compact_jobs *jobs, const void *nothing) {
 }
 
 void tn_compact_job_start(tn_compact_jobs *jobs, tn_compact_job *job) {
+  tn_free(&jobs->env->mem, job->loss);
+  job->loss = NULL;
   pthread_mutex_lock(&jobs->mutex);
-  job->is_lost = false;
   push(jobs, job);
   for (int32_t i = 0; i < jobs->n_runners; i++) {
     tn_job_runner *runner = &jobs->runners[i];
@@ -217,15 +220,6 @@ tarn_status tn_compact_jobs_status(tn_compact_jobs *jobs, tarn_error *err) {
   }
   pthread_mutex_unlock(&jobs->mutex);
   return st;
-}
-
-tarn_status tn_compact_jobs_loss(tn_compact_jobs *jobs, tarn_error *err) {
-  pthread_mutex_lock(&jobs->mutex);
-  if (err != NULL) {
-    *err = jobs->loss;
-  }
-  pthread_mutex_unlock(&jobs->mutex);
-  return TARN_E_NOT_FOUND;
 }
 
 void tn_compact_jobs_forgive(tn_compact_jobs *jobs) {

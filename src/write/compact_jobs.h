@@ -26,7 +26,8 @@ typedef enum tn_job_state { TN_JOB_NONE, TN_JOB_QUEUED, TN_JOB_RUNNING, TN_JOB_D
 typedef struct tn_compact_job {
   tn_compact_task *task; /* NULL: none */
   tn_job_state state;    /* guarded by the mutex */
-  bool is_lost;          /* likewise; done: files that it needed are gone. No failure of all */
+  tarn_error *loss;      /* likewise; done: files that it needed are gone. No failure of all; NULL:
+                            they are there. Freed by the next start, else by the job's owner */
   struct tn_compact_job *previous, *next;
 } tn_compact_job;
 
@@ -47,7 +48,6 @@ typedef struct tn_compact_jobs {
   int32_t n_active;
   tarn_status status; /* of the first job that failed */
   tarn_error failure;
-  tarn_error loss; /* what the last job said that was lost */
   tn_compact_counts counts;
 } tn_compact_jobs;
 
@@ -62,8 +62,6 @@ void tn_compact_jobs_counts(tn_compact_jobs *jobs, tn_compact_counts *out);
 void tn_compact_jobs_stop(tn_compact_jobs *jobs);
 /* What the first job that failed said. */
 TN_CHECKED tarn_status tn_compact_jobs_status(tn_compact_jobs *jobs, tarn_error *err);
-/* What the last job said that was lost: NOT_FOUND. */
-TN_CHECKED tarn_status tn_compact_jobs_loss(tn_compact_jobs *jobs, tarn_error *err);
 /* Forget a failure. */
 void tn_compact_jobs_forgive(tn_compact_jobs *jobs);
 

@@ -11,10 +11,17 @@
 
 static int n_lost; /* compactions that the log tells of */
 
+/* Each with what was said of its own bucket. */
 static void count_lost(void *ctx, tarn_log_level level, const char *message) {
+  const char *number = strstr(message, " bucket="), *path = strstr(message, "/bucket-");
   (void)ctx;
   (void)level;
-  n_lost += strncmp(message, "event=compaction_lost", 21) == 0;
+  if (strncmp(message, "event=compaction_lost", 21) == 0) {
+    n_lost++;
+    assert_non_null(number);
+    assert_non_null(path);
+    assert_int_equal(strtol(number + 8, NULL, 10), strtol(path + 8, NULL, 10));
+  }
 }
 
 /* A table, and no writer yet. */
@@ -57,11 +64,10 @@ static void write_as(write_maker *m, tn_write *write, const char *rows) {
   wm_write(m, rows);
 }
 
-/* The only bucket. */
-static void compact_fully(tn_write *write) {
+static void compact_fully(tn_write *write, int32_t bucket) {
   uint32_t only;
   OK(tn_partition_number(write, tn_binary_row_empty(), &only, err));
-  OK(tn_write_compact(write, write->router.by_number[only], 0, true, err));
+  OK(tn_write_compact(write, write->router.by_number[only], bucket, true, err));
 }
 
 static bool is_among(const tn_data_files *files, tn_slice name) {
@@ -73,17 +79,22 @@ static bool is_among(const tn_data_files *files, tn_slice name) {
   return false;
 }
 
-/* Somebody else compacts the bucket fully, and what was before expires. */
-static void compact_and_expire(write_maker *m) {
+/* Somebody else compacts the buckets fully, and what was before expires. */
+static void compact_and_expire(write_maker *m, int32_t n_buckets) {
   tn_write *other = open_as(m, "other");
   tn_committable c;
-  compact_fully(other);
+  for (int32_t b = 0; b < n_buckets; b++) {
+    compact_fully(other, b);
+  }
   c = prepare(m, other, 1000);
   assert_false(commit_it(m, "other", &c));
-  for (int32_t i = 0; c.n_messages > 0 && i < c.messages->compact_before.n; i++) {
-    const tn_data_file *f = &c.messages->compact_before.items[i];
-    if (!is_among(&c.messages->compact_after, f->file_name)) {
-      tn_data_file_delete(m->table, c.messages->partition, 0, f);
+  for (int32_t k = 0; k < c.n_messages; k++) {
+    const tn_commit_message *done = &c.messages[k];
+    for (int32_t i = 0; i < done->compact_before.n; i++) {
+      const tn_data_file *f = &done->compact_before.items[i];
+      if (!is_among(&done->compact_after, f->file_name)) {
+        tn_data_file_delete(m->table, done->partition, done->bucket, f);
+      }
     }
   }
   tn_write_free(other);
@@ -111,7 +122,7 @@ static void write__goes_on_when_its_files_were_compacted_and_expired(void **stat
       tn_committable c = prepare(&m, own, id);
       assert_false(commit_it(&m, "u", &c));
     }
-    compact_and_expire(&m);
+    compact_and_expire(&m, 1);
     for (int64_t id = 2; id < 6; id++) {
       write_as(&m, own, id == 2 ? "-D 2|b" : id == 3 ? "5|f" : id == 4 ? "5|g" : "-D 1|a");
       tn_committable c = prepare(&m, own, id);
@@ -123,10 +134,37 @@ static void write__goes_on_when_its_files_were_compacted_and_expired(void **stat
     assert_string_equal(wm_rows(&m), "3|d;4|e;5|g");
     tn_write_free(own);
     m.write = NULL;
-    compact_and_expire(&m);
+    compact_and_expire(&m, 1);
     assert_string_equal(wm_rows(&m), "3|d;4|e;5|g");
     wm_end(&m);
   }
+}
+
+/* What is said of each bucket's loss is its own, though they are lost side by side. */
+static void write__loses_many_buckets_at_once(void **state) {
+  enum { BUCKETS = 8 };
+  static const char rows[] =
+      "10|j;11|k;12|l;13|m;14|n;15|o;16|p;1|a;2|b;3|c;4|d;5|e;6|f;7|g;8|h;9|i";
+  write_maker m;
+  tn_write *own;
+  tn_committable c;
+  (void)state;
+  begin(&m, 4, "bucket=8;num-sorted-run.compaction-trigger=3");
+  own = open_as(&m, "u");
+  for (int64_t id = 0; id < 4; id++) {
+    if (id == 2) {
+      compact_and_expire(&m, BUCKETS);
+    }
+    write_as(&m, own, rows);
+    c = prepare(&m, own, id);
+    assert_int_equal(c.n_messages, BUCKETS);
+    assert_false(commit_it(&m, "u", &c));
+  }
+  assert_int_equal(n_lost, BUCKETS);
+  assert_string_equal(wm_rows(&m), rows);
+  tn_write_free(own);
+  m.write = NULL;
+  wm_end(&m);
 }
 
 /* What was prepared is part of the tree: until it is visible the bucket is left alone. */
@@ -142,7 +180,7 @@ static void write__waits_for_its_commits_before_it_restores(void **state) {
     tn_committable c = prepare(&m, own, id);
     assert_false(commit_it(&m, "u", &c));
   }
-  compact_and_expire(&m);
+  compact_and_expire(&m, 1);
   write_as(&m, own, "2|m;9|i");
   first = prepare(&m, own, 2);
   assert_int_equal(n_lost, 0);
@@ -150,7 +188,7 @@ static void write__waits_for_its_commits_before_it_restores(void **state) {
   write_as(&m, own, "-D 9|i;1|m");
   second = prepare(&m, own, 3);
   assert_int_equal(n_lost, 1);
-  compact_fully(own);
+  compact_fully(own, 0);
   write_as(&m, own, "3|c");
   third = prepare(&m, own, 4);
   assert_false(commit_it(&m, "u", &first));
@@ -255,7 +293,7 @@ static void stats__count_compactions(void **state) {
       tn_committable c = prepare(&m, own, id);
       assert_false(commit_it(&m, "u", &c));
     }
-    compact_fully(own);
+    compact_fully(own, 0);
     tn_committable c = prepare(&m, own, 2);
     assert_false(commit_it(&m, "u", &c));
     tn_write_get_stats(own, &stats);
@@ -326,6 +364,7 @@ static void refresh__makes_dropped_compactions_again(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(write__goes_on_when_its_files_were_compacted_and_expired),
+      cmocka_unit_test(write__loses_many_buckets_at_once),
       cmocka_unit_test(write__waits_for_its_commits_before_it_restores),
       cmocka_unit_test(write__fails_when_the_table_has_lost_a_file),
       cmocka_unit_test(write__that_never_waits_fails_when_the_table_has_lost_a_file),
