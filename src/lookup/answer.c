@@ -195,7 +195,7 @@ static bool is_merged(const call *c, const tn_view_section *s) {
   return !s->is_raw && s->n_runs > 1 && !c->l->newest_wins;
 }
 
-/* Does a file have a row of the key that is not deleted? *is_found: it is the last of c->rows-> */
+/* Does a file have a row of the key that is not deleted? *is_found: it is the last of c->rows. */
 static tarn_status ask_file(call *c, const tn_view_section *s, int32_t f, int64_t key,
                             tn_lookup_row *out, bool *is_found, tarn_error *err) {
   const tn_schema *schema = c->l->table->schema;
@@ -763,7 +763,7 @@ static tarn_status give(call *c, tn_batch *out, struct ArrowArray *array, int64_
       refs[n++] = a->merged;
     }
   }
-  c->w->n_found = n;
+  c->w->n_found += n;
   if (array != NULL && c->n_merged == 0) {
     return give_array(c, stored_rows, n_stored, array, err);
   }
@@ -794,7 +794,7 @@ tarn_status tn_lookup_answer(tn_lookup *l, tn_lookup_worker *w, const tn_batch *
   tarn_status st = TARN_OK;
   memset(batch, 0, sizeof(*batch));
   TN_TRY(tn_lookup_worker_begin(w, err));
-  w->n_keys = keys->n_rows;
+  w->n_keys += keys->n_rows;
   c.places = tn_arena_calloc(c.arena, n + 1, sizeof(*c.places));
   c.answers = tn_arena_calloc(c.arena, n + 1, sizeof(*c.answers));
   c.datums = tn_arena_alloc(c.arena, (n + 1) * (size_t)l->layout.n_keys * sizeof(*c.datums));

@@ -7,10 +7,11 @@
 #include "lookup/arrow_rows.h"
 
 #include "base/bytes.h"
+#include "base/checked.h"
 
 #define ALIGN_BYTES ((size_t)64)
 #define CHARGED_BYTES 4096u /* blocks that are counted to the budget, as column/buffer.h does */
-#define ALIGNED(n) (((n) + ALIGN_BYTES - 1) & ~(ALIGN_BYTES - 1))
+#define ALIGNED(n) tn_round_up(n, ALIGN_BYTES)
 
 typedef struct block {
   _Atomic int64_t refs; /* of the array and of each child that was not released */
@@ -227,7 +228,7 @@ static tarn_status make_block(tarn_env *env, const tn_rows_shape *shape, column 
                               struct ArrowArray *out, tarn_error *err) {
   size_t n_out = (size_t)shape->n_out;
   size_t n_head = sizeof(block) + n_out * (sizeof(struct ArrowArray) + 4 * sizeof(void *));
-  size_t n_all = n_head + ALIGN_BYTES;
+  size_t n_all = n_head + ALIGN_BYTES, n_charged;
   struct ArrowArray *arrays, **children;
   const void **buffers;
   uint8_t *at;
@@ -235,25 +236,23 @@ static tarn_status make_block(tarn_env *env, const tn_rows_shape *shape, column 
   for (int32_t k = 0; k < shape->layout->n_fields; k++) {
     n_all += columns[k].out >= 0 ? column_bytes(&columns[k], n) : 0;
   }
-  if (n_all >= CHARGED_BYTES) {
-    TN_TRY(tn_env_reserve(env, n_all, "rows that were looked up", err));
+  n_charged = n_all >= CHARGED_BYTES ? n_all : 0;
+  if (n_charged > 0) {
+    TN_TRY(tn_env_reserve(env, n_charged, "rows that were looked up", err));
   }
   b = tn_alloc(&env->mem, n_all);
   if (b == NULL) {
-    if (n_all >= CHARGED_BYTES) {
-      tn_unreserve(&env->mem, n_all);
-    }
+    tn_unreserve(&env->mem, n_charged);
     return tn_oom(err);
   }
   atomic_init(&b->refs, (int64_t)n_out + 1);
   b->env = env;
-  b->charged_bytes = n_all >= CHARGED_BYTES ? n_all : 0;
+  b->charged_bytes = n_charged;
   b->no_buffers[0] = NULL;
   arrays = (struct ArrowArray *)(void *)(b + 1);
   children = (struct ArrowArray **)(void *)(arrays + n_out);
   buffers = (const void **)(void *)(children + n_out);
-  at = (uint8_t *)b + n_head;
-  at += -(uintptr_t)at % ALIGN_BYTES;
+  at = (uint8_t *)ALIGNED((uintptr_t)b + n_head);
   for (int32_t k = 0; k < shape->layout->n_fields; k++) {
     int32_t i = columns[k].out;
     if (i >= 0) {

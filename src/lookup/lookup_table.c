@@ -402,6 +402,7 @@ static void give_back(tn_lookup *l, tn_lookup_worker *w) {
   l->n_keys += w->n_keys;
   l->n_found += w->n_found;
   l->n_merged += w->n_merged;
+  w->n_keys = w->n_found = w->n_merged = 0;
   w->next = l->idle;
   l->idle = w;
   pthread_mutex_unlock(&l->mutex);
@@ -454,16 +455,12 @@ static tarn_status get_chunks(tn_lookup *l, tn_lookup_worker *w, const tn_batch 
                               tn_batch *batch, int64_t *rows, tarn_error *err) {
   tn_pieces pieces = {0};
   tn_batch some = {0}, piece = {0};
-  int64_t n_keys = 0, n_found = 0, n_merged = 0;
   tarn_status st = TARN_OK;
   for (int64_t begin = 0; begin < keys->n_rows; begin += TN_LOOKUP_CHUNK_KEYS) {
     int64_t left = keys->n_rows - begin, before = pieces.n_rows;
     int64_t n = left < TN_LOOKUP_CHUNK_KEYS ? left : TN_LOOKUP_CHUNK_KEYS;
     TN_TRY_TO(done, cut_keys(l->env, keys, begin, n, &some, err));
     TN_TRY_TO(done, tn_lookup_answer(l, w, &some, &piece, NULL, rows + begin, err));
-    n_keys += w->n_keys;
-    n_found += w->n_found;
-    n_merged += w->n_merged;
     tn_batch_reset(l->env, &some);
     for (int64_t i = begin; i < begin + n; i++) {
       rows[i] += rows[i] >= 0 ? before : 0;
@@ -472,9 +469,6 @@ static tarn_status get_chunks(tn_lookup *l, tn_lookup_worker *w, const tn_batch 
   }
   st = tn_pieces_join(&pieces, l->env, l->out_fields, l->n_out, batch, err);
 done:
-  w->n_keys = n_keys;
-  w->n_found = n_found;
-  w->n_merged = n_merged;
   tn_batch_reset(l->env, &some);
   tn_batch_reset(l->env, &piece);
   tn_pieces_reset(&pieces, l->env);

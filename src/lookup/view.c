@@ -101,11 +101,10 @@ static int by_key(void *ctx, const void *a, const void *b) {
   return tn_interval_compare(ctx, x->min, y->min);
 }
 
-/* Put the n files of a level in the order of their keys, if no two may have the same key. */
-static tarn_status sort_level(builder *b, tn_view_file *files, int64_t n, bool *is_disjoint,
-                              tarn_error *err) {
+/* The n files in another order, in the arena. */
+static tarn_status sort_files(builder *b, const tn_view_file *files, int64_t n,
+                              tn_sort_compare compare, tn_view_file **out, tarn_error *err) {
   tn_arena *arena = &b->view->arena;
-  tn_schema *schema = b->table->schema;
   const void **items = tn_arena_alloc(arena, (size_t)n * sizeof(*items));
   const void **scratch = tn_arena_alloc(arena, (size_t)n * sizeof(*scratch));
   tn_view_file *sorted = tn_arena_alloc(arena, (size_t)n * sizeof(*sorted));
@@ -115,12 +114,22 @@ static tarn_status sort_level(builder *b, tn_view_file *files, int64_t n, bool *
   for (int64_t i = 0; i < n; i++) {
     items[i] = &files[i];
   }
-  tn_sort_stable(items, scratch, n, by_key, schema);
-  *is_disjoint = true;
+  tn_sort_stable(items, scratch, n, compare, b->table->schema);
   for (int64_t i = 0; i < n; i++) {
     sorted[i] = *(const tn_view_file *)items[i];
-    *is_disjoint = *is_disjoint &&
-                   (i == 0 || tn_interval_compare(schema, sorted[i - 1].max, sorted[i].min) < 0);
+  }
+  *out = sorted;
+  return TARN_OK;
+}
+
+/* Put the n files of a level in the order of their keys, if no two may have the same key. */
+static tarn_status sort_level(builder *b, tn_view_file *files, int64_t n, bool *is_disjoint,
+                              tarn_error *err) {
+  tn_view_file *sorted;
+  TN_TRY(sort_files(b, files, n, by_key, &sorted, err));
+  *is_disjoint = true;
+  for (int64_t i = 1; i < n && *is_disjoint; i++) {
+    *is_disjoint = tn_interval_compare(b->table->schema, sorted[i - 1].max, sorted[i].min) < 0;
   }
   if (*is_disjoint) {
     memcpy(files, sorted, (size_t)n * sizeof(*files));
@@ -155,23 +164,8 @@ static tarn_status group_files(builder *b, tn_view_section *s, tarn_error *err) 
 }
 
 static tarn_status order_files(builder *b, tn_view_section *s, tarn_error *err) {
-  tn_arena *arena = &b->view->arena;
-  size_t n = (size_t)s->n_files;
-  const void **items = tn_arena_alloc(arena, n * sizeof(*items));
-  const void **scratch = tn_arena_alloc(arena, n * sizeof(*scratch));
-  tn_view_file *sorted = tn_arena_alloc(arena, n * sizeof(*sorted));
   int64_t max = INT64_MIN;
-  if (items == NULL || scratch == NULL || sorted == NULL) {
-    return tn_oom(err);
-  }
-  for (size_t i = 0; i < n; i++) {
-    items[i] = &s->files[i];
-  }
-  tn_sort_stable(items, scratch, s->n_files, newest_first, NULL);
-  for (size_t i = 0; i < n; i++) {
-    sorted[i] = *(const tn_view_file *)items[i];
-  }
-  s->files = sorted;
+  TN_TRY(sort_files(b, s->files, s->n_files, newest_first, &s->files, err));
   TN_TRY(group_files(b, s, err));
   for (int32_t i = s->n_files - 1; i >= 0; i--) {
     int64_t of_file = max_sequence(s->files[i].meta);

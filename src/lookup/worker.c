@@ -66,7 +66,6 @@ tarn_status tn_lookup_worker_see(tn_lookup_worker *w, tn_files_view *view, tarn_
 }
 
 tarn_status tn_lookup_worker_begin(tn_lookup_worker *w, tarn_error *err) {
-  w->n_keys = w->n_found = w->n_merged = 0;
   w->key_bytes.len = w->rows.len = 0;
   if (w->arena_begin == NULL) {
     w->arena_begin = tn_arena_alloc(&w->arena, KEPT_BYTES);

@@ -26,7 +26,7 @@ typedef struct tn_lookup_worker {
   tn_arena arena;
   uint8_t *arena_begin; /* of its first block; NULL: it has none */
   tn_buf key_bytes, rows;
-  int64_t n_keys, n_found, n_merged; /* of the call */
+  int64_t n_keys, n_found, n_merged; /* since it was taken: a call may be several answers */
 } tn_lookup_worker;
 
 TN_CHECKED tarn_status tn_lookup_worker_create(tarn_env *env, tn_lookup_store *store,
@@ -51,7 +51,7 @@ static inline void tn_lookup_worker_keep(tn_lookup_worker *worker, const tn_view
   worker->numbers[worker->n_held++] = file->number;
 }
 
-/* A call begins: memory for it, empty. */
+/* An answer begins: memory for it, empty. */
 TN_CHECKED tarn_status tn_lookup_worker_begin(tn_lookup_worker *worker, tarn_error *err);
 /* It ends: what was much is given back. */
 void tn_lookup_worker_end(tn_lookup_worker *worker);
