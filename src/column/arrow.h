@@ -18,6 +18,9 @@ typedef struct tn_arrow_options {
                                    value; "paimon.type" says TIMESTAMP, of nested fields, too */
 } tn_arrow_options;
 
+/* Does timestamp_ns_as_decimal have values of this type? options may be NULL. */
+bool tn_arrow_gives_decimal(const tn_type *type, const tn_arrow_options *options);
+
 /* A struct schema of these columns. out->release is set on success only. */
 TN_CHECKED tarn_status tn_arrow_export_schema(tarn_env *env, const tn_field *fields,
                                               int32_t n_fields, const tn_arrow_options *options,

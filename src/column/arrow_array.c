@@ -127,7 +127,7 @@ static tarn_status convert_timestamps(const exporter *e, tn_vec *vec, tarn_error
   tarn_status st;
   tn_buffer *converted;
   if (!is_timestamp(vec) || (p > 0 && p < 7) || vec->length == 0 ||
-      (p > 6 && e->options != NULL && e->options->timestamp_ns_as_decimal)) {
+      tn_arrow_gives_decimal(vec->type, e->options)) {
     return TARN_OK;
   }
   TN_TRY(tn_buffer_create(e->env, (size_t)vec->length * sizeof(int64_t), &converted, err));

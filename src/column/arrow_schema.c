@@ -46,8 +46,7 @@ static const char *plain_format(tn_type_root root) {
   return formats[root];
 }
 
-/* Is it a timestamp that goes out as a decimal? */
-static bool is_decimal_time(const tn_type *type, const tn_arrow_options *options) {
+bool tn_arrow_gives_decimal(const tn_type *type, const tn_arrow_options *options) {
   return options != NULL && options->timestamp_ns_as_decimal && type->precision > 6 &&
          (type->root == TN_TIMESTAMP || type->root == TN_TIMESTAMP_LTZ);
 }
@@ -55,7 +54,7 @@ static bool is_decimal_time(const tn_type *type, const tn_arrow_options *options
 static void put_format(const tn_type *type, const tn_arrow_options *options, char *out,
                        size_t size) {
   int32_t p = type->precision;
-  if (is_decimal_time(type, options)) {
+  if (tn_arrow_gives_decimal(type, options)) {
     snprintf(out, size, "d:38,9");
     return;
   }
@@ -251,7 +250,7 @@ static tarn_status export_field(tarn_env *env, const tn_field *field, bool is_co
   p = out->private_data;
   put_format(type, options, p->format, sizeof(p->format));
   out->flags = type->is_nullable ? ARROW_FLAG_NULLABLE : 0;
-  TN_TRY_TO(fail, make_metadata(env, field, is_column || is_decimal_time(type, options),
+  TN_TRY_TO(fail, make_metadata(env, field, is_column || tn_arrow_gives_decimal(type, options),
                                 &p->metadata, err));
   out->metadata = p->metadata;
   TN_TRY_TO(fail, export_children(env, type, options, out, err));

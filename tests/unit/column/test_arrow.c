@@ -257,6 +257,15 @@ static void make_batch(column_test *t, const tn_field *field, tn_vec *vec, tn_ba
   tn_vec_move(&batch->columns[0], vec);
 }
 
+/* The same of values in the notation of column_test.h. */
+static void build_batch(column_test *t, const char *sql, const char *json, tn_field *field,
+                        tn_batch *batch) {
+  tn_vec vec;
+  make_field(t, sql, field);
+  must_build(t, &field->type, json, &vec);
+  make_batch(t, field, &vec, batch);
+}
+
 static const struct array_case {
   const char *sql, *json, *encodings;
 } array_cases[] = {{"BOOLEAN", "[true,null,false]", "fdc"},
@@ -393,12 +402,9 @@ static void arrow_export__converts_timestamps(void **state) {
     struct ArrowSchema schema;
     struct ArrowArray array;
     tn_field field;
-    tn_vec vec;
     tn_batch batch;
     tarn_error err;
-    make_field(&t, cases[i].sql, &field);
-    must_build(&t, &field.type, cases[i].json, &vec);
-    make_batch(&t, &field, &vec, &batch);
+    build_batch(&t, cases[i].sql, cases[i].json, &field, &batch);
     assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
     assert_int_equal(tn_arrow_export_batch(t.env, &batch, &options, &array, &err), cases[i].status);
     assert_null(batch.columns);
@@ -433,13 +439,10 @@ static void arrow_export__gives_every_time_as_a_decimal(void **state) {
     struct ArrowSchema schema;
     struct ArrowArray array;
     tn_field field;
-    tn_vec vec;
     tn_batch batch;
     tarn_error err;
     const struct ArrowSchema *time;
-    make_field(&t, cases[i].sql, &field);
-    must_build(&t, &field.type, cases[i].json, &vec);
-    make_batch(&t, &field, &vec, &batch);
+    build_batch(&t, cases[i].sql, cases[i].json, &field, &batch);
     assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
     assert_int_equal(tn_arrow_export_batch(t.env, &batch, &options, &array, &err), TARN_OK);
     time = schema.children[0];
@@ -464,15 +467,12 @@ static void arrow_array__outlives_its_parent_and_is_released_by_any_thread(void 
   column_test t;
   struct ArrowArray array, moved;
   tn_field field;
-  tn_vec vec;
   tn_batch batch;
   tarn_error err;
   pthread_t thread;
   (void)state;
   column_test_begin(&t);
-  make_field(&t, "ROW<a ARRAY<INT>, b STRING>", &field);
-  must_build(&t, &field.type, "[[[1,2],\"x\"],[[3],\"y\"]]", &vec);
-  make_batch(&t, &field, &vec, &batch);
+  build_batch(&t, "ROW<a ARRAY<INT>, b STRING>", "[[[1,2],\"x\"],[[3],\"y\"]]", &field, &batch);
   assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
   ArrowArrayMove(array.children[0]->children[0], &moved);
   array.release(&array);
