@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "nanoarrow/nanoarrow.h"
+#include "wide_time.h"
 
 #define MAX_DEPTH 200 /* above what the library accepts: 64, a map taking two levels */
 
@@ -211,22 +212,12 @@ static bool is_variant(const struct ArrowSchema *schema) {
          memcmp(view.extension_name.data, name, sizeof(name) - 1) == 0;
 }
 
-/* Is a decimal a timestamp of more digits than six, of which 64 bits do not have every one? */
 static bool set_wide_time(cli_cell *cell, const struct ArrowSchema *schema) {
-  static const char time[] = "TIMESTAMP", instant[] = "TIMESTAMP(9) WITH LOCAL TIME ZONE";
-  const size_t n_time = sizeof(time) - 1, n_instant = sizeof(instant) - 1;
-  struct ArrowStringView type = {NULL, 0};
-  if (strcmp(schema->format, "d:38,9") != 0 ||
-      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) !=
-          NANOARROW_OK ||
-      type.size_bytes < (int64_t)n_time || memcmp(type.data, time, n_time) != 0) {
-    return false;
+  cli_wide_time time = cli_wide_time_of(schema);
+  if (time != CLI_WIDE_NONE) {
+    cli_cell_set_time(cell, time == CLI_WIDE_INSTANT);
   }
-  /* Behind the digit of the precision. */
-  cli_cell_set_time(
-      cell, type.size_bytes >= (int64_t)n_instant &&
-                memcmp(type.data + n_time + 3, instant + n_time + 3, n_instant - n_time - 3) == 0);
-  return true;
+  return time != CLI_WIDE_NONE;
 }
 
 /* The functions of a type with children; false: it is none that is known. */

@@ -12,13 +12,9 @@
 
 #include "args.h"
 #include "errors.h"
+#include "follow_state.h"
 
 #define TRIES 100 /* the file went while it was being locked: whoever had it has ended */
-
-static bool is_special(const char *path) {
-  struct stat s;
-  return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
-}
 
 /* Is this still the file of that name? */
 static bool is_named(int fd, const char *path) {
@@ -41,7 +37,7 @@ static tarn_status fail_taken(int fd, const char *state_path, tarn_error *err) {
 tarn_status cli_follow_lock_take(const char *state_path, cli_follow_lock *out, tarn_error *err) {
   size_t n = strlen(state_path) + sizeof(".lock");
   memset(out, 0, sizeof(*out));
-  if (is_special(state_path)) {
+  if (cli_follow_state_is_special(state_path)) {
     return TARN_OK;
   }
   out->path = malloc(n);

@@ -27,8 +27,7 @@ static tarn_status no_file(tarn_error *err, const char *path) {
   return TARN_E_IO;
 }
 
-/* Is there something that no file may take the place of: a device, a pipe, a folder? */
-static bool is_special(const char *path) {
+bool cli_follow_state_is_special(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
@@ -37,7 +36,7 @@ tarn_status cli_follow_state_read(const char *path, cli_text *out, bool *found, 
   int fd;
   tarn_status st = TARN_OK;
   *found = false;
-  if (is_special(path)) {
+  if (cli_follow_state_is_special(path)) {
     return no_file(err, path);
   }
   fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -108,7 +107,7 @@ tarn_status cli_follow_state_write(const char *path, const void *bytes, size_t n
   if (temporary == NULL) {
     return fail(err, TARN_E_NOMEM, "write", path, 0);
   }
-  if (is_special(path)) {
+  if (cli_follow_state_is_special(path)) {
     free(temporary);
     return has_sync ? no_file(err, path) : write_special(path, bytes, n, err);
   }

@@ -7,6 +7,8 @@
 #include "tarn/error.h"
 #include "text.h"
 
+/* Is there something that no file may take the place of: a device, a pipe, a folder? */
+bool cli_follow_state_is_special(const char *path);
 /* Read the file; *found false: there is none. out: cli_text_reset(). Errors: TARN_E_IO,
  * TARN_E_LIMIT (more than 1 GiB), TARN_E_NOMEM. */
 tarn_status cli_follow_state_read(const char *path, cli_text *out, bool *found, tarn_error *err);

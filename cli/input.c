@@ -14,6 +14,7 @@
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "refused.h"
 #include "signals.h"
+#include "wide_time.h"
 
 #define BATCH_BYTES ((size_t)8 << 20) /* of text */
 #define BATCH_ROWS 8192
@@ -425,15 +426,8 @@ static tarn_status open_arrow(cli_input *in, const char *path, tarn_error *err) 
 /* The INT96 of Parquet files are the times of both kinds: of local ones the schema says nothing, so
  * that either column takes them. Recursion is bounded: types are at most 64 deep. */
 static ArrowErrorCode untell_times(struct ArrowSchema *schema) {
-  static const char zone[] = "TIMESTAMP(9) WITH";
-  struct ArrowStringView type = {NULL, 0};
   ArrowErrorCode code = NANOARROW_OK;
-  if (strcmp(schema->format, "d:38,9") == 0 &&
-      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) ==
-          NANOARROW_OK &&
-      type.size_bytes >= 9 && memcmp(type.data, zone, 9) == 0 &&
-      !(type.size_bytes >= (int64_t)sizeof(zone) - 1 &&
-        memcmp(type.data, zone, sizeof(zone) - 1) == 0)) {
+  if (cli_wide_time_of(schema) == CLI_WIDE_LOCAL) {
     code = ArrowSchemaSetMetadata(schema, NULL);
   }
   for (int64_t i = 0; i < schema->n_children && code == NANOARROW_OK; i++) {

@@ -15,6 +15,7 @@
 #include "nearest.h"
 #include "scan.h"
 #include "signals.h"
+#include "wide_time.h"
 
 #define KIND_NAME "_row_kind$" /* no column of the table */
 
@@ -255,27 +256,13 @@ static tarn_status parse_set(edit_job *job, tarn_error *err) {
   }
 }
 
-typedef enum time_kind { NO_TIME, LOCAL_TIME, INSTANT } time_kind;
-
-/* What a column of decimals is, which may be seconds. */
-static time_kind kind_of(const struct ArrowSchema *schema) {
-  struct ArrowStringView type = {NULL, 0};
-  if (schema->format[0] != 'd' ||
-      ArrowMetadataGetValue(schema->metadata, ArrowCharView("paimon.type"), &type) !=
-          NANOARROW_OK ||
-      type.size_bytes < 9 || memcmp(type.data, "TIMESTAMP", 9) != 0) {
-    return NO_TIME;
-  }
-  return type.size_bytes > 13 && memcmp(type.data + 12, " WITH", 5) == 0 ? INSTANT : LOCAL_TIME;
-}
-
 /* Can values of one column stand in the other? */
 static bool is_convertible(const struct ArrowSchema *source, const struct ArrowSchema *target) {
   static const char integers[] = "csil"; /* 8, 16, 32 and 64 bits */
   const char *from = source->format, *to = target->format;
   const char *narrow = from[1] == '\0' ? strchr(integers, from[0]) : NULL;
   const char *wide = to[1] == '\0' ? strchr(integers, to[0]) : NULL;
-  if (kind_of(source) != kind_of(target)) {
+  if (cli_wide_time_of(source) != cli_wide_time_of(target)) {
     return false;
   }
   return strcmp(from, to) == 0 || (narrow != NULL && wide != NULL && narrow <= wide);

@@ -252,6 +252,7 @@ static tarn_status dress(const tn_stream_view *v, tn_batch *read, int64_t max_ro
                          int64_t *n_over, tarn_error *err) {
   int32_t *begins = NULL;
   int64_t n = 0;
+  bool has_end;
   tn_row_pick pick = {0};
   tarn_status st = TARN_OK;
   tn_batch all;
@@ -259,9 +260,9 @@ static tarn_status dress(const tn_stream_view *v, tn_batch *read, int64_t max_ro
   TN_TRY(find_groups(v, read, &begins, &n, err));
   TN_TRY_TO(done, show(v, read, begins, n, &all, err));
   // One more than may be given tells whether any are left over.
-  TN_TRY_TO(done,
-            tn_pred_pick(v->env, v->rest, &all, max_rows < 0 ? -1 : max_rows + 1, &pick, err));
-  if (max_rows >= 0 && pick.n > max_rows) {
+  has_end = max_rows >= 0 && max_rows < n;
+  TN_TRY_TO(done, tn_pred_pick(v->env, v->rest, &all, has_end ? max_rows + 1 : -1, &pick, err));
+  if (has_end && pick.n > max_rows) {
     pick.n = max_rows;
     *n_over = read->n_rows - (pick.n > 0 ? begins[pick.rows[pick.n - 1] + 1] : 0);
   }
