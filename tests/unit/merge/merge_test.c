@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "step_test.h"
+#include "support/torture.h"
 
 void merge_test_begin(merge_test *m, tarn_env *env, const char *key_sql, bool has_user_sequence) {
   memset(m, 0, sizeof(*m));
@@ -35,11 +36,19 @@ void merge_test_begin(merge_test *m, tarn_env *env, const char *key_sql, bool ha
                             .input_rows = 8192};
 }
 
+void merge_test_open(merge_test *m, const char *key_sql, bool has_user_sequence) {
+  merge_test_begin(m, tn_test_env(1, 0), key_sql, has_user_sequence);
+  m->owns_env = true;
+}
+
 void merge_test_end(merge_test *m) {
   for (int32_t i = 0; i < m->n_runs; i++) {
     free(m->runs[i].rows);
   }
   tn_arena_reset(&m->arena);
+  if (m->owns_env) {
+    tarn_env_free(m->env);
+  }
 }
 
 /* ------------------------------------------------------------------ runs */
@@ -276,9 +285,44 @@ tarn_status changes_to_text(merge_test *m, const tn_merge_changes *changes, char
 void assert_merged(merge_test *m, bool with_kinds, const char *expected) {
   char *text;
   tarn_error err = {0};
-  if (merge_to_text(m, with_kinds, &text, &err) != TARN_OK) {
-    fail_msg("%s", err.message);
-  }
+  assert_works(merge_to_text(m, with_kinds, &text, &err), err);
   assert_string_equal(text, expected);
   free(text);
+}
+
+void assert_case(const char *name, tarn_status st, const tarn_error *err, const char *text,
+                 tarn_status status, const char *expected) {
+  if (st != status || (expected != NULL && strcmp(text, expected) != 0)) {
+    fail_msg("%s: status %d (%s), got \"%s\", expected \"%s\"", name, st, err->message, text,
+             expected);
+  }
+  if (st != TARN_OK) {
+    assert_non_null(strstr(err->message, "the-run"));
+  }
+}
+
+/* ------------------------------------------------------------------ random rows */
+
+uint32_t next_random(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return *seed >> 8;
+}
+
+int random_user(uint32_t *seed, bool has_user_sequence) {
+  int user = (int)(next_random(seed) % 4) - 1;
+  return has_user_sequence ? user : 0;
+}
+
+int random_row_order(const void *a, const void *b) {
+  const random_row *x = a, *y = b;
+  if (x->key != y->key) {
+    return x->key < y->key ? -1 : 1;
+  }
+  if (x->user != y->user) {
+    return x->user < y->user ? -1 : 1;
+  }
+  if (x->sequence != y->sequence) {
+    return x->sequence < y->sequence ? -1 : 1;
+  }
+  return x->run - y->run;
 }

@@ -5,15 +5,6 @@
 #include "merge_test.h"
 #include "support/torture.h"
 
-static tarn_env *make_env(size_t budget) {
-  tarn_env_options o = TARN_ENV_OPTIONS_INIT;
-  tarn_env *env;
-  tarn_error err;
-  assert_int_equal(tarn_env_create(&o, &env, &err), TARN_OK);
-  env->mem.budget_bytes = budget > 0 ? budget : env->mem.budget_bytes;
-  return env;
-}
-
 /* ------------------------------------------------------------------ tables of small merges */
 
 typedef struct merge_case {
@@ -140,12 +131,11 @@ static void merger__follows_the_rules(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     const merge_case *c = &cases[i];
-    tarn_env *env = make_env(0);
     merge_test m;
     char *text;
     tarn_error err = {0};
     tarn_status st;
-    merge_test_begin(&m, env, "BIGINT", c->has_user);
+    merge_test_open(&m, "BIGINT", c->has_user);
     m.spec.engine = c->engine != NULL ? c->engine : &tn_engine_deduplicate;
     m.spec.sequence_descending = c->is_descending;
     m.spec.ignore_delete = c->ignore_delete;
@@ -156,97 +146,79 @@ static void merger__follows_the_rules(void **state) {
       add_run(&m, c->runs[r]);
     }
     st = merge_to_text(&m, true, &text, &err);
-    if (st != c->status || (c->expected != NULL && strcmp(text, c->expected) != 0)) {
-      fail_msg("%s: status %d (%s), got \"%s\", expected \"%s\"", c->name, st, err.message, text,
-               c->expected);
-    }
-    if (st != TARN_OK) {
-      assert_non_null(strstr(err.message, "the-run"));
-    }
+    assert_case(c->name, st, &err, text, c->status, c->expected);
     free(text);
     merge_test_end(&m);
-    tarn_env_free(env);
   }
 }
 
 /* ------------------------------------------------------------------ batches and late values */
 
 static void merger__ends_batches_at_batch_rows(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   m.spec.batch_rows = 2;
   add_run(&m, "1:0:+:a 2:1:+:b 4:2:+:d 5:3:+:e");
   add_run(&m, "1:9:+:A 3:9:+:C 4:9:-:D");
   assert_merged(&m, false, "1=A 2=b | 3=C | 5=e");
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__asks_inputs_for_no_more_than_input_rows(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   m.spec.input_rows = 1;
   add_run(&m, "1:0:+:a 2:1:+:b 4:2:+:d");
   add_run(&m, "1:9:+:A 4:9:+:D");
   assert_merged(&m, false, "1=A 2=b 4=D");
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__reads_values_of_surviving_batches_only(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   test_run *old, *new;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   old = add_run(&m, "1:0:+:a 2:1:+:b | 3:2:+:c 4:3:+:d | 5:4:+:e");
   new = add_run(&m, "1:9:+:A 2:9:+:B 3:9:+:C 4:9:-:D");
   assert_merged(&m, false, "1=A 2=B 3=C 5=e");
   assert_int_equal(old->n_values_calls, 1); /* of {5} */
   assert_int_equal(new->n_values_calls, 1);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__asks_for_values_once_over_several_outputs(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   test_run *run;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   m.spec.batch_rows = 1;
   run = add_run(&m, "1:0:+:a 2:1:+:b 3:2:+:c");
   assert_merged(&m, false, "1=a | 2=b | 3=c");
   assert_int_equal(run->n_values_calls, 1);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__takes_constant_sequence_numbers(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   add_run(&m, "1:20:+:a 2:1:+:b")->has_constant_sequence = true;
   add_run(&m, "1:10:+:A 2:90:+:B")->has_constant_sequence = true;
   assert_merged(&m, false, "1=a 2=b");
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 /* The filter tests the user sequence field here. */
 static void merger__filters_merged_rows_before_values_are_read(void **state) {
-  tarn_env *env = make_env(0);
   merge_test m;
   tn_datum literal = {.v.i64 = 5};
   static const int32_t columns[] = {1};
   test_run *run;
   (void)state;
-  merge_test_begin(&m, env, "INT", true);
+  merge_test_open(&m, "INT", true);
   m.spec.filter = tn_pred_leaf(&m.arena, TN_PRED_GE, &m.key_fields[1], &literal, 1);
   m.spec.filter_fields = &m.key_fields[1];
   m.spec.filter_columns = columns;
@@ -257,19 +229,18 @@ static void merger__filters_merged_rows_before_values_are_read(void **state) {
   assert_merged(&m, true, "1=A+ | 6=f+ | 7=G+");
   assert_int_equal(run->n_values_calls, 1); /* of {6} */
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 /* 40 values of 26 bytes against a budget whose sixteenth is 512 bytes. */
 static void merger__ends_batches_before_they_grow_too_large(void **state) {
-  tarn_env *env = make_env(8192);
   merge_test m;
   char text[40 * 64] = "", *merged;
   size_t at = 0;
   int n_batches = 1;
   tarn_error err;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
+  m.env->mem.budget_bytes = 8192;
   for (int i = 0; i < 40; i++) {
     at += (size_t)sprintf(text + at, "%d:%d:+:abcdefghijklmnopqrstuvwxyz ", i, i);
   }
@@ -282,18 +253,16 @@ static void merger__ends_batches_before_they_grow_too_large(void **state) {
   assert_non_null(strstr(merged, "39=abc"));
   free(merged);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__hands_on_failures_of_inputs(void **state) {
-  tarn_env *env = make_env(0);
   (void)state;
   for (int which = 0; which < 2; which++) {
     merge_test m;
     test_run *run;
     char *text;
     tarn_error err;
-    merge_test_begin(&m, env, "INT", false);
+    merge_test_open(&m, "INT", false);
     add_run(&m, "1:0:+:a");
     run = add_run(&m, "2:0:+:a | 3:0:+:b");
     *(which == 0 ? &run->fails_next : &run->fails_values) = TARN_E_IO;
@@ -302,33 +271,29 @@ static void merger__hands_on_failures_of_inputs(void **state) {
     free(text);
     merge_test_end(&m);
   }
-  tarn_env_free(env);
 }
 
 static void merger__stops_when_cancelled(void **state) {
-  tarn_env *env = make_env(0);
   tarn_cancel *cancel;
   merge_test m;
   char *text;
   tarn_error err;
   (void)state;
-  assert_int_equal(tarn_cancel_create(env, &cancel, &err), TARN_OK);
+  merge_test_open(&m, "INT", false);
+  assert_int_equal(tarn_cancel_create(m.env, &cancel, &err), TARN_OK);
   tarn_cancel_set(cancel);
-  merge_test_begin(&m, env, "INT", false);
   m.spec.cancel = cancel;
   add_run(&m, "1:0:+:a");
   assert_int_equal(merge_to_text(&m, false, &text, &err), TARN_E_CANCELLED);
   free(text);
-  merge_test_end(&m);
   tarn_cancel_free(cancel);
-  tarn_env_free(env);
+  merge_test_end(&m);
 }
 
 /* ------------------------------------------------------------------ long stretches */
 
 /* Runs that lead for long are copied in stretches: with a few rows of another run between them. */
 static void merger__gives_long_stretches_whole(void **state) {
-  tarn_env *env = make_env(0);
   static const char *const keys[] = {"INT", "STRING"};
   (void)state;
   for (int k = 0; k < 2; k++) {
@@ -338,7 +303,7 @@ static void merger__gives_long_stretches_whole(void **state) {
       size_t at = 0;
       int n = 0;
       tarn_error err;
-      merge_test_begin(&m, env, keys[k], false);
+      merge_test_open(&m, keys[k], false);
       m.spec.batch_rows = batch;
       for (int i = 0; i < 3000; i++) {
         at += (size_t)sprintf(text + at, "%scommon%d:%d:+:v ", i % 500 == 499 ? "| " : "",
@@ -366,41 +331,9 @@ static void merger__gives_long_stretches_whole(void **state) {
       merge_test_end(&m);
     }
   }
-  tarn_env_free(env);
 }
 
 /* ------------------------------------------------------------------ random merges */
-
-typedef struct random_row {
-  int key;
-  int64_t sequence;
-  int8_t kind;
-  bool is_deleted;
-  int user; /* -1: null */
-  int run;
-} random_row;
-
-static uint32_t next_random(uint32_t *seed) {
-  *seed = *seed * 1664525u + 1013904223u;
-  return *seed >> 8;
-}
-
-static bool has_user_sequence;
-
-/* Merge order, straight from the rules. */
-static int by_rule(const void *a, const void *b) {
-  const random_row *x = a, *y = b;
-  if (x->key != y->key) {
-    return x->key < y->key ? -1 : 1;
-  }
-  if (has_user_sequence && x->user != y->user) {
-    return x->user < y->user ? -1 : 1;
-  }
-  if (x->sequence != y->sequence) {
-    return x->sequence < y->sequence ? -1 : 1;
-  }
-  return x->run - y->run;
-}
 
 static void key_text(const char *sql, int key, char *out) {
   if (strcmp(sql, "STRING") == 0) { /* in the order of the numbers, with common beginnings */
@@ -413,7 +346,6 @@ static void key_text(const char *sql, int key, char *out) {
 }
 
 static void run_random_case(uint32_t seed, const char *sql) {
-  tarn_env *env = make_env(0);
   merge_test m;
   random_row *rows = calloc(8000, sizeof(*rows));
   char *expected = calloc(8000, 40), *got, *text = malloc(MAX_ROWS * 64);
@@ -421,8 +353,8 @@ static void run_random_case(uint32_t seed, const char *sql) {
       n_keys = 20 + (int)(next_random(&seed) % 400);
   size_t length = 0;
   tarn_error err = {0};
-  has_user_sequence = next_random(&seed) % 2 == 0;
-  merge_test_begin(&m, env, sql, has_user_sequence);
+  bool has_user_sequence = next_random(&seed) % 2 == 0;
+  merge_test_open(&m, sql, has_user_sequence);
   m.spec.batch_rows = 1 + next_random(&seed) % 100;
   m.spec.input_rows = 1 + next_random(&seed) % 100;
   for (int r = 0; r < n_runs; r++) {
@@ -438,7 +370,7 @@ static void run_random_case(uint32_t seed, const char *sql) {
       row.sequence = next_random(&seed) % 6;
       row.kind = next_random(&seed) % 5 == 0 ? 3 : 0;
       row.is_deleted = next_random(&seed) % 10 == 0;
-      row.user = (int)(next_random(&seed) % 4) - 1;
+      row.user = random_user(&seed, has_user_sequence);
       key_text(sql, k, key);
       at += (size_t)sprintf(text + at, "%s%s%s:%d:%c:r%d.%d",
                             next_random(&seed) % 16 == 0 ? "| " : "", row.is_deleted ? "!" : "",
@@ -452,16 +384,14 @@ static void run_random_case(uint32_t seed, const char *sql) {
     }
     add_run(&m, text);
   }
-  qsort(rows, (size_t)n, sizeof(*rows), by_rule);
+  qsort(rows, (size_t)n, sizeof(*rows), random_row_order);
   for (int i = 0; i < n; i++) {
     if ((i + 1 == n || rows[i + 1].key != rows[i].key) && rows[i].kind == 0) {
       length += (size_t)sprintf(expected + length, "%sr%d.%d", length > 0 ? " " : "", rows[i].run,
                                 rows[i].key);
     }
   }
-  if (merge_to_text(&m, false, &got, &err) != TARN_OK) {
-    fail_msg("%s", err.message);
-  }
+  assert_works(merge_to_text(&m, false, &got, &err), err);
   length = 0; /* got: only the values, batches joined */
   for (char *p = got; *p != '\0';) {
     char *value = strchr(p, '='), *end;
@@ -481,7 +411,6 @@ static void run_random_case(uint32_t seed, const char *sql) {
   free(text);
   free(rows);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void merger__agrees_with_sorting_everything(void **state) {

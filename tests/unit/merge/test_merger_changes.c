@@ -151,13 +151,12 @@ static tn_merge_changes changes_of(int mode, bool hides_rows) {
 }
 
 static void run_case(const change_case *c, bool needs_lookup, bool has_small_inputs) {
-  tarn_env *env = tn_test_env(1, 0);
   tn_merge_changes changes = changes_of(c->mode, c->hides_rows);
   merge_test m;
   char *text;
   tarn_error err = {0};
   tarn_status st;
-  merge_test_begin(&m, env, "BIGINT", c->has_user);
+  merge_test_open(&m, "BIGINT", c->has_user);
   m.spec.engine = c->mode == FIRST_ROW ? &tn_engine_first_row : &tn_engine_deduplicate;
   m.spec.ignore_delete = c->ignore_delete;
   m.spec.needs_lookup = needs_lookup;
@@ -167,16 +166,9 @@ static void run_case(const change_case *c, bool needs_lookup, bool has_small_inp
     add_run(&m, c->runs[r]);
   }
   st = changes_to_text(&m, &changes, &text, &err);
-  if (st != c->status || (c->expected != NULL && strcmp(text, c->expected) != 0)) {
-    fail_msg("%s: status %d (%s), got \"%s\", expected \"%s\"", c->name, st, err.message, text,
-             c->expected);
-  }
-  if (st != TARN_OK) {
-    assert_non_null(strstr(err.message, "the-run"));
-  }
+  assert_case(c->name, st, &err, text, c->status, c->expected);
   free(text);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void changes__follow_the_rules(void **state) {
@@ -198,20 +190,18 @@ static void changes__of_first_row_tables_need_not_say_that_they_look_up(void **s
 }
 
 static void changes__refuse_a_filter(void **state) {
-  tarn_env *env = tn_test_env(1, 0);
   tn_merge_changes changes = changes_of(LOOKUP, false);
   tn_pred *filter = (tn_pred *)&changes; /* not looked at */
   merge_test m;
   char *text;
   tarn_error err;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   m.spec.filter = filter;
   add_run(&m, "1:5:+:a");
   assert_int_not_equal(changes_to_text(&m, &changes, &text, &err), TARN_OK);
   free(text);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 /* ------------------------------------------------------------------ steps, late values */
@@ -219,19 +209,16 @@ static void changes__refuse_a_filter(void **state) {
 static void assert_changes(merge_test *m, const tn_merge_changes *changes, const char *expected) {
   char *text;
   tarn_error err = {0};
-  if (changes_to_text(m, changes, &text, &err) != TARN_OK) {
-    fail_msg("%s", err.message);
-  }
+  assert_works(changes_to_text(m, changes, &text, &err), err);
   assert_string_equal(text, expected);
   free(text);
 }
 
 static void steps__end_at_batch_rows(void **state) {
-  tarn_env *env = tn_test_env(1, 0);
   tn_merge_changes changes = changes_of(LOOKUP, false);
   merge_test m;
   (void)state;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
   m.spec.needs_lookup = true;
   m.spec.batch_rows = 2;
   add_run(&m, "1:5:+:a 2:6:+:b | 3:7:+:c 5:8:-:e");
@@ -241,18 +228,16 @@ static void steps__end_at_batch_rows(void **state) {
                  "+I5[1,a]<+I0[1,p]@1:1fB +I6[2,b]fs | +I9[3,C]<+I1[3,q]@1:2fB "
                  "-D8[5,e]<+I1[5,s]@1:4fB | +I9[7,G]fs");
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static int values_calls_of_looked_up(bool hides_rows, const char *fresh, const char *deeper) {
-  tarn_env *env = tn_test_env(1, 0);
   tn_merge_changes changes = changes_of(LOOKUP, hides_rows);
   merge_test m;
   char *text;
   test_run *run;
   int n_calls;
   tarn_error err;
-  merge_test_begin(&m, env, "INT", true);
+  merge_test_open(&m, "INT", true);
   m.spec.needs_lookup = true;
   add_run(&m, fresh);
   run = add_run(&m, deeper);
@@ -260,7 +245,6 @@ static int values_calls_of_looked_up(bool hides_rows, const char *fresh, const c
   n_calls = run->n_values_calls;
   free(text);
   merge_test_end(&m);
-  tarn_env_free(env);
   return n_calls;
 }
 
@@ -289,14 +273,13 @@ static int join_steps(char *text) {
 
 /* 40 keys, with a budget or none; long values have 26 bytes. */
 static char *changes_of_long_values(size_t budget, const char *fresh, const char *deeper) {
-  tarn_env *env = tn_test_env(1, 0);
   tn_merge_changes changes = changes_of(LOOKUP, false);
   merge_test m;
   char rows[40 * 64] = "", *text;
   size_t at = 0;
   tarn_error err;
-  env->mem.budget_bytes = budget > 0 ? budget : env->mem.budget_bytes;
-  merge_test_begin(&m, env, "INT", false);
+  merge_test_open(&m, "INT", false);
+  m.env->mem.budget_bytes = budget > 0 ? budget : m.env->mem.budget_bytes;
   for (int i = 0; i < 40; i++) {
     at += (size_t)sprintf(rows + at, "%d:%d:+:%s ", i, i + 1, fresh);
   }
@@ -308,7 +291,6 @@ static char *changes_of_long_values(size_t budget, const char *fresh, const char
   add_run(&m, rows);
   assert_int_equal(changes_to_text(&m, &changes, &text, &err), TARN_OK);
   merge_test_end(&m);
-  tarn_env_free(env);
   return text;
 }
 
@@ -484,14 +466,6 @@ static void changes__of_folding_engines(void **state) {
 
 /* ------------------------------------------------------------------ against a model */
 
-typedef struct model_row {
-  int key, user; /* user -1: null */
-  int64_t sequence;
-  int8_t kind;
-  int run, position, level;
-  bool is_looked_up;
-} model_row;
-
 typedef struct model {
   tn_merge_changes changes;
   bool has_texts, needs_lookup, ignores_deletes, merges_single_rows, is_first_row;
@@ -499,42 +473,21 @@ typedef struct model {
   size_t length;
 } model;
 
-static bool model_has_user;
-
-static uint32_t next_random(uint32_t *seed) {
-  *seed = *seed * 1664525u + 1013904223u;
-  return *seed >> 8;
-}
-
-static int by_rule(const void *a, const void *b) {
-  const model_row *x = a, *y = b;
-  if (x->key != y->key) {
-    return x->key - y->key;
-  }
-  if (model_has_user && x->user != y->user) {
-    return x->user - y->user;
-  }
-  if (x->sequence != y->sequence) {
-    return x->sequence < y->sequence ? -1 : 1;
-  }
-  return x->run - y->run;
-}
-
-static void put_row(model *o, const model_row *row) {
+static void put_row(model *o, const random_row *row) {
   static const char *const kinds[] = {"+I", "-U", "+U", "-D"};
   o->length += (size_t)sprintf(
       o->text + o->length, o->has_texts ? "%s%d[key-%09d,r%d.%d]" : "%s%d[%d,r%d.%d]",
       kinds[row->kind], (int)row->sequence, row->key, row->run, row->position);
 }
 
-static bool retracts(const model_row *row) {
+static bool retracts(const random_row *row) {
   return row->kind == 1 || row->kind == 3;
 }
 
 /* The survivor of n rows; NULL: there is none. */
-static const model_row *pick(const model *o, const model_row *const *rows, int n,
-                             const model_row *before) {
-  const model_row *picked = NULL;
+static const random_row *pick(const model *o, const random_row *const *rows, int n,
+                              const random_row *before) {
+  const random_row *picked = NULL;
   if (o->is_first_row) {
     for (int i = n; i-- > 0;) {
       picked = retracts(rows[i]) ? picked : rows[i];
@@ -554,12 +507,12 @@ static const model_row *pick(const model *o, const model_row *const *rows, int n
 }
 
 /* What the n rows of a key come to, in merge order. */
-static void put_key(model *o, const model_row *rows, int n) {
-  const model_row *kept[16], *before = NULL, *deeper = NULL, *after;
+static void put_key(model *o, const random_row *rows, int n) {
+  const random_row *kept[16], *before = NULL, *deeper = NULL, *after;
   int n_kept = 0, n_looked_up = 0;
   bool is_fresh = false, is_given;
   for (int i = 0; i < n; i++) {
-    const model_row *row = &rows[i];
+    const random_row *row = &rows[i];
     n_looked_up += row->is_looked_up;
     is_fresh |= row->level == 0;
     deeper = row->level > 0 && (deeper == NULL || row->level < deeper->level) ? row : deeper;
@@ -600,15 +553,16 @@ static void put_key(model *o, const model_row *rows, int n) {
 }
 
 /* A run of random rows; those that are alive are added to `rows`. Returns how many. */
-static int add_random_run(merge_test *m, uint32_t *seed, model_row like, int n_keys, bool has_texts,
-                          model_row *rows) {
+static int add_random_run(merge_test *m, uint32_t *seed, random_row like, int n_keys,
+                          bool has_texts, random_row *rows) {
+  bool has_user = m->spec.n_sequence_fields > 0;
   char *text = malloc(MAX_ROWS * 64);
   size_t at = (size_t)sprintf(text, "%s @%d ", like.is_looked_up ? "~" : "", like.level);
   uint32_t density = 1 + next_random(seed) % 8;
   int n = 0, position = 0;
   bool has_dead = next_random(seed) % 2 == 0;
   for (int k = 0; k < n_keys; k++) {
-    model_row row = like;
+    random_row row = like;
     bool is_dead = has_dead && next_random(seed) % 6 == 0;
     /* Now and then a long gap, or a long stretch. */
     density = next_random(seed) % 64 == 0 ? next_random(seed) % 9 : density;
@@ -619,15 +573,14 @@ static int add_random_run(merge_test *m, uint32_t *seed, model_row like, int n_k
     row.position = position++;
     row.sequence = next_random(seed) % 6;
     row.kind = next_random(seed) % 5 == 0 ? 3 : 0;
-    row.user = (int)(next_random(seed) % 4) - 1;
+    row.user = random_user(seed, has_user);
     at += (size_t)sprintf(text + at, "%s%s", next_random(seed) % 16 == 0 ? "| " : "",
                           is_dead ? "!" : "");
     at += (size_t)sprintf(text + at, has_texts ? "key-%09d" : "%d", k);
     at += (size_t)sprintf(text + at, ":%d:%c:r%d.%d", (int)row.sequence, "+bu-"[row.kind], row.run,
                           row.position);
-    at += model_has_user && row.user >= 0
-              ? (size_t)sprintf(text + at, ":%d ", row.user)
-              : (size_t)sprintf(text + at, model_has_user ? ":- " : " ");
+    at += has_user && row.user >= 0 ? (size_t)sprintf(text + at, ":%d ", row.user)
+                                    : (size_t)sprintf(text + at, has_user ? ":- " : " ");
     if (!is_dead) {
       rows[n++] = row;
     }
@@ -638,9 +591,8 @@ static int add_random_run(merge_test *m, uint32_t *seed, model_row like, int n_k
 }
 
 static void run_random_case(uint32_t seed) {
-  tarn_env *env = tn_test_env(1, 0);
   model o = {.text = calloc(1, MAX_ROWS * 100)};
-  model_row *rows = calloc(8 * MAX_ROWS, sizeof(*rows));
+  random_row *rows = calloc(8 * MAX_ROWS, sizeof(*rows));
   merge_test m;
   int n_runs = 1 + (int)(next_random(&seed) % 7), n = 0, at = 0, next_level = 1;
   int n_keys = 20 + (int)(next_random(&seed) % 400);
@@ -650,11 +602,11 @@ static void run_random_case(uint32_t seed) {
       changes_of((int[]){LOOKUP, FULL, PLAIN}[next_random(&seed) % 3], next_random(&seed) % 2 == 0);
   o.has_texts = next_random(&seed) % 2 == 0;
   o.is_first_row = next_random(&seed) % 3 == 0;
-  model_has_user = !o.is_first_row && next_random(&seed) % 2 == 0;
+  bool has_user = !o.is_first_row && next_random(&seed) % 2 == 0;
   o.needs_lookup = next_random(&seed) % 2 == 0;
   o.ignores_deletes = o.is_first_row || next_random(&seed) % 2 == 0;
   o.merges_single_rows = next_random(&seed) % 2 == 0;
-  merge_test_begin(&m, env, o.has_texts ? "STRING" : "INT", model_has_user);
+  merge_test_open(&m, o.has_texts ? "STRING" : "INT", has_user);
   m.spec.engine = o.is_first_row ? &tn_engine_first_row : &tn_engine_deduplicate;
   m.spec.needs_lookup = o.needs_lookup;
   m.spec.ignore_delete = o.ignores_deletes;
@@ -662,7 +614,7 @@ static void run_random_case(uint32_t seed) {
   m.spec.batch_rows = 1 + next_random(&seed) % 60;
   m.spec.input_rows = 1 + next_random(&seed) % 100;
   for (int r = 0; r < n_runs; r++) {
-    model_row like = {.run = r};
+    random_row like = {.run = r};
     if (next_random(&seed) % 2 == 0 && next_level <= 5) {
       like.level = next_level;
       next_level +=
@@ -671,23 +623,20 @@ static void run_random_case(uint32_t seed) {
     }
     n += add_random_run(&m, &seed, like, n_keys, o.has_texts, rows + n);
   }
-  qsort(rows, (size_t)n, sizeof(*rows), by_rule);
+  qsort(rows, (size_t)n, sizeof(*rows), random_row_order);
   for (int end = 0; at < n; at = end) {
     for (end = at; end < n && rows[end].key == rows[at].key;) {
       end++;
     }
     put_key(&o, rows + at, end - at);
   }
-  if (changes_to_text(&m, &o.changes, &got, &err) != TARN_OK) {
-    fail_msg("%s", err.message);
-  }
+  assert_works(changes_to_text(&m, &o.changes, &got, &err), err);
   join_steps(got);
   assert_string_equal(got, o.text);
   free(got);
   free(o.text);
   free(rows);
   merge_test_end(&m);
-  tarn_env_free(env);
 }
 
 static void changes__agree_with_a_model(void **state) {
