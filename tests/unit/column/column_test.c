@@ -29,6 +29,19 @@ void column_test_end(column_test *t) {
   tarn_env_free(t->env);
 }
 
+int column_test_setup(void **state) {
+  column_test *t = malloc(sizeof(*t));
+  column_test_begin(t);
+  *state = t;
+  return 0;
+}
+
+int column_test_teardown(void **state) {
+  column_test_end(*state);
+  free(*state);
+  return 0;
+}
+
 const tn_type *parse_type(column_test *t, const char *sql) {
   tarn_error err;
   tn_type *type = tn_arena_calloc(&t->arena, 1, sizeof(*type));

@@ -29,6 +29,12 @@ void column_test_begin(column_test *t);
 /* Also checks that no budget is held once freed blocks are given back. */
 void column_test_end(column_test *t);
 
+/* A test between the two, whose `*state` is the column_test. */
+#define column_unit_test(f) \
+  cmocka_unit_test_setup_teardown(f, column_test_setup, column_test_teardown)
+int column_test_setup(void **state);
+int column_test_teardown(void **state);
+
 const tn_type *parse_type(column_test *t, const char *sql);
 
 /* A flat vector; fails with NOMEM like the library (for torture). */

@@ -28,6 +28,7 @@ static void assert_metadata(const struct ArrowSchema *schema, const char *key, c
 }
 
 static void arrow_schema__has_the_format_of_each_type(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *format;
     bool ns_as_us;
@@ -61,17 +62,14 @@ static void arrow_schema__has_the_format_of_each_type(void **state) {
                {"ROW<a INT>", "+s", false},
                {"VARIANT", "+s", false},
                {"VECTOR<FLOAT, 3>", "+w:3", false}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_arrow_options options = {cases[i].ns_as_us};
     struct ArrowSchema schema;
     struct ArrowSchemaView view;
     tn_field field;
     tarn_error err;
-    make_field(&t, cases[i].sql, &field);
-    assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
+    make_field(t, cases[i].sql, &field);
+    assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, &options, &schema, &err), TARN_OK);
     assert_string_equal(schema.format, "+s");
     assert_int_equal(schema.flags, 0);
     assert_string_equal(schema.children[0]->format, cases[i].format);
@@ -82,25 +80,22 @@ static void arrow_schema__has_the_format_of_each_type(void **state) {
     schema.release(&schema);
     assert_null(schema.release);
   }
-  column_test_end(&t);
 }
 
 static void arrow_schema__describes_nested_types(void **state) {
-  column_test t;
+  column_test *t = *state;
   struct ArrowSchema schema, *child;
   tn_field fields[4];
   tarn_error err;
   int32_t ids = 20;
-  (void)state;
-  column_test_begin(&t);
-  make_field(&t, "MAP<STRING, INT NOT NULL> NOT NULL", &fields[0]);
-  make_field(&t, "MULTISET<STRING>", &fields[1]);
-  make_field(&t, "VARIANT", &fields[2]);
-  make_field(&t, "INT", &fields[3]);
-  assert_int_equal(tn_type_from_sql(&t.arena, "ROW<a INT, b ARRAY<STRING NOT NULL>>", &ids,
+  make_field(t, "MAP<STRING, INT NOT NULL> NOT NULL", &fields[0]);
+  make_field(t, "MULTISET<STRING>", &fields[1]);
+  make_field(t, "VARIANT", &fields[2]);
+  make_field(t, "INT", &fields[3]);
+  assert_int_equal(tn_type_from_sql(&t->arena, "ROW<a INT, b ARRAY<STRING NOT NULL>>", &ids,
                                     &fields[3].type, &err),
                    TARN_OK);
-  assert_int_equal(tn_arrow_export_schema(t.env, fields, 4, NULL, &schema, &err), TARN_OK);
+  assert_int_equal(tn_arrow_export_schema(t->env, fields, 4, NULL, &schema, &err), TARN_OK);
 
   child = schema.children[0];
   assert_int_equal(child->flags, 0);
@@ -132,24 +127,20 @@ static void arrow_schema__describes_nested_types(void **state) {
   assert_int_equal(child->children[1]->children[0]->flags, 0);
   assert_null(child->children[1]->children[0]->metadata);
   schema.release(&schema);
-  column_test_end(&t);
 }
 
 static void arrow_schema__lets_children_be_moved_out(void **state) {
-  column_test t;
+  column_test *t = *state;
   struct ArrowSchema schema, moved;
   tn_field field;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  make_field(&t, "ROW<a INT, b STRING>", &field);
-  assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, NULL, &schema, &err), TARN_OK);
+  make_field(t, "ROW<a INT, b STRING>", &field);
+  assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, NULL, &schema, &err), TARN_OK);
   ArrowSchemaMove(schema.children[0]->children[1], &moved);
   schema.release(&schema);
   assert_string_equal(moved.name, "b");
   assert_string_equal(moved.format, "u");
   moved.release(&moved);
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ arrays */
@@ -293,9 +284,7 @@ static const struct array_case {
                    {"VARIANT", "[[\"m\",\"v\"],[\"\",\"\"],[\"n\",\"w\"]]", "fc"}};
 
 static void arrow_export__hands_over_every_type_and_encoding(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(array_cases); i++) {
     for (const char *e = array_cases[i].encodings; *e != '\0'; e++) {
       struct ArrowSchema schema;
@@ -305,15 +294,15 @@ static void arrow_export__hands_over_every_type_and_encoding(void **state) {
       tn_batch batch;
       tarn_error err;
       char *text;
-      make_field(&t, array_cases[i].sql, &field);
-      must_build(&t, &field.type, array_cases[i].json, &flat);
-      assert_int_equal(encode_vec(t.env, &flat, *e, &encoded, &err), TARN_OK);
+      make_field(t, array_cases[i].sql, &field);
+      must_build(t, &field.type, array_cases[i].json, &flat);
+      assert_int_equal(encode_vec(t->env, &flat, *e, &encoded, &err), TARN_OK);
       text = vec_text(&encoded);
-      make_batch(&t, &field, &encoded, &batch);
-      assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, NULL, &schema, &err), TARN_OK);
-      assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
+      make_batch(t, &field, &encoded, &batch);
+      assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, NULL, &schema, &err), TARN_OK);
+      assert_int_equal(tn_arrow_export_batch(t->env, &batch, NULL, &array, &err), TARN_OK);
       assert_null(batch.columns);
-      tn_vec_reset(t.env, &flat);
+      tn_vec_reset(t->env, &flat);
       assert_array(&schema, &array, text);
       free(text);
       array.release(&array);
@@ -321,23 +310,20 @@ static void arrow_export__hands_over_every_type_and_encoding(void **state) {
       schema.release(&schema);
     }
   }
-  column_test_end(&t);
 }
 
 static void arrow_export__makes_empty_arrays_complete(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(array_cases); i++) {
     struct ArrowSchema schema;
     struct ArrowArray array;
     tn_field field;
     tn_batch batch;
     tarn_error err;
-    make_field(&t, array_cases[i].sql, &field);
-    assert_int_equal(tn_batch_init(t.env, &field, 1, &batch, &err), TARN_OK);
-    assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, NULL, &schema, &err), TARN_OK);
-    assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
+    make_field(t, array_cases[i].sql, &field);
+    assert_int_equal(tn_batch_init(t->env, &field, 1, &batch, &err), TARN_OK);
+    assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, NULL, &schema, &err), TARN_OK);
+    assert_int_equal(tn_arrow_export_batch(t->env, &batch, NULL, &array, &err), TARN_OK);
     for (int64_t b = 1; b < array.children[0]->n_buffers; b++) {
       assert_non_null(array.children[0]->buffers[b]);
     }
@@ -345,35 +331,32 @@ static void arrow_export__makes_empty_arrays_complete(void **state) {
     array.release(&array);
     schema.release(&schema);
   }
-  column_test_end(&t);
 }
 
 static void arrow_export__copies_nothing_that_is_flat(void **state) {
-  column_test t;
+  column_test *t = *state;
   struct ArrowArray array;
   tn_field field;
   tn_vec vec;
   tn_batch batch;
   tarn_error err;
   const void *values, *valid;
-  (void)state;
-  column_test_begin(&t);
-  make_field(&t, "BIGINT", &field);
-  must_build(&t, &field.type, "[1,null]", &vec);
+  make_field(t, "BIGINT", &field);
+  must_build(t, &field.type, "[1,null]", &vec);
   values = vec.values;
   valid = vec.valid;
-  make_batch(&t, &field, &vec, &batch);
-  assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
+  make_batch(t, &field, &vec, &batch);
+  assert_int_equal(tn_arrow_export_batch(t->env, &batch, NULL, &array, &err), TARN_OK);
   assert_ptr_equal(array.children[0]->buffers[0], valid);
   assert_ptr_equal(array.children[0]->buffers[1], values);
   assert_int_equal(array.children[0]->null_count, 1);
   assert_int_equal(array.n_buffers, 1);
   assert_null(array.buffers[0]);
   array.release(&array);
-  column_test_end(&t);
 }
 
 static void arrow_export__converts_timestamps(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *json;
     bool ns_as_us;
@@ -394,9 +377,6 @@ static void arrow_export__converts_timestamps(void **state) {
                {"ROW<a ARRAY<TIMESTAMP_LTZ(7)>>", "[[[\"9223372036854775808\"]]]", true, TARN_OK,
                 "[[[9223372036854775]]]"},
                {"MAP<INT, INT>", "[[[null,1]]]", false, TARN_E_UNSUPPORTED, "null key"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_arrow_options options = {cases[i].ns_as_us};
     struct ArrowSchema schema;
@@ -404,9 +384,10 @@ static void arrow_export__converts_timestamps(void **state) {
     tn_field field;
     tn_batch batch;
     tarn_error err;
-    build_batch(&t, cases[i].sql, cases[i].json, &field, &batch);
-    assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
-    assert_int_equal(tn_arrow_export_batch(t.env, &batch, &options, &array, &err), cases[i].status);
+    build_batch(t, cases[i].sql, cases[i].json, &field, &batch);
+    assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, &options, &schema, &err), TARN_OK);
+    assert_int_equal(tn_arrow_export_batch(t->env, &batch, &options, &array, &err),
+                     cases[i].status);
     assert_null(batch.columns);
     if (cases[i].status == TARN_OK) {
       assert_array(&schema, &array, cases[i].expected);
@@ -417,12 +398,12 @@ static void arrow_export__converts_timestamps(void **state) {
     }
     schema.release(&schema);
   }
-  column_test_end(&t);
 }
 
 /* Every TIMESTAMP(7-9) as seconds with nine digits, nothing cut; nested ones tell their type, too.
  */
 static void arrow_export__gives_every_time_as_a_decimal(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *json, *format, *expected;
   } cases[] = {
@@ -432,9 +413,6 @@ static void arrow_export__gives_every_time_as_a_decimal(void **state) {
       {"TIMESTAMP(6)", "[-1]", "tsu:", "[-1]"},
       {"ARRAY<TIMESTAMP(8)>", "[[\"-9223372036854775809\"]]", "+l", "[[-9223372036854775809]]"}};
   const tn_arrow_options options = {.timestamp_ns_as_decimal = true};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     struct ArrowSchema schema;
     struct ArrowArray array;
@@ -442,9 +420,9 @@ static void arrow_export__gives_every_time_as_a_decimal(void **state) {
     tn_batch batch;
     tarn_error err;
     const struct ArrowSchema *time;
-    build_batch(&t, cases[i].sql, cases[i].json, &field, &batch);
-    assert_int_equal(tn_arrow_export_schema(t.env, &field, 1, &options, &schema, &err), TARN_OK);
-    assert_int_equal(tn_arrow_export_batch(t.env, &batch, &options, &array, &err), TARN_OK);
+    build_batch(t, cases[i].sql, cases[i].json, &field, &batch);
+    assert_int_equal(tn_arrow_export_schema(t->env, &field, 1, &options, &schema, &err), TARN_OK);
+    assert_int_equal(tn_arrow_export_batch(t->env, &batch, &options, &array, &err), TARN_OK);
     time = schema.children[0];
     assert_string_equal(time->format, cases[i].format);
     time = time->n_children > 0 ? time->children[0] : time;
@@ -455,7 +433,6 @@ static void arrow_export__gives_every_time_as_a_decimal(void **state) {
     array.release(&array);
     schema.release(&schema);
   }
-  column_test_end(&t);
 }
 
 static void *release_there(void *array) {
@@ -464,16 +441,14 @@ static void *release_there(void *array) {
 }
 
 static void arrow_array__outlives_its_parent_and_is_released_by_any_thread(void **state) {
-  column_test t;
+  column_test *t = *state;
   struct ArrowArray array, moved;
   tn_field field;
   tn_batch batch;
   tarn_error err;
   pthread_t thread;
-  (void)state;
-  column_test_begin(&t);
-  build_batch(&t, "ROW<a ARRAY<INT>, b STRING>", "[[[1,2],\"x\"],[[3],\"y\"]]", &field, &batch);
-  assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
+  build_batch(t, "ROW<a ARRAY<INT>, b STRING>", "[[[1,2],\"x\"],[[3],\"y\"]]", &field, &batch);
+  assert_int_equal(tn_arrow_export_batch(t->env, &batch, NULL, &array, &err), TARN_OK);
   ArrowArrayMove(array.children[0]->children[0], &moved);
   array.release(&array);
   assert_int_equal(moved.length, 2);
@@ -481,28 +456,24 @@ static void arrow_array__outlives_its_parent_and_is_released_by_any_thread(void 
   assert_int_equal(pthread_create(&thread, NULL, release_there, &moved), 0);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_null(moved.release);
-  column_test_end(&t);
 }
 
 static void arrow_export__shares_buffers_with_other_vectors(void **state) {
-  column_test t;
+  column_test *t = *state;
   struct ArrowArray array;
   tn_field field;
   tn_vec vec, other;
   tn_batch batch;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
   memset(&other, 0, sizeof(other));
-  make_field(&t, "STRING", &field);
-  must_build(&t, &field.type, "[\"a\",\"b\"]", &vec);
-  assert_int_equal(tn_vec_share(t.env, &vec, &other, &err), TARN_OK);
-  make_batch(&t, &field, &vec, &batch);
-  assert_int_equal(tn_arrow_export_batch(t.env, &batch, NULL, &array, &err), TARN_OK);
+  make_field(t, "STRING", &field);
+  must_build(t, &field.type, "[\"a\",\"b\"]", &vec);
+  assert_int_equal(tn_vec_share(t->env, &vec, &other, &err), TARN_OK);
+  make_batch(t, &field, &vec, &batch);
+  assert_int_equal(tn_arrow_export_batch(t->env, &batch, NULL, &array, &err), TARN_OK);
   array.release(&array);
   assert_vec(&other, "[\"a\",\"b\"]");
-  tn_vec_reset(t.env, &other);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &other);
 }
 
 /* ------------------------------------------------------------------ torture */
@@ -541,31 +512,28 @@ done:
 }
 
 static void arrow_export__survives_failing_allocations(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(array_cases); i++) {
     for (const char *e = array_cases[i].encodings; *e != '\0'; e++) {
       export_case c = {.json = array_cases[i].json, .encoding = *e};
-      make_field(&t, array_cases[i].sql, &c.field);
+      make_field(t, array_cases[i].sql, &c.field);
       assert_true(tn_torture(export_once, &c, TARN_OK) > 5);
     }
   }
-  column_test_end(&t);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arrow_schema__has_the_format_of_each_type),
-      cmocka_unit_test(arrow_schema__describes_nested_types),
-      cmocka_unit_test(arrow_schema__lets_children_be_moved_out),
-      cmocka_unit_test(arrow_export__hands_over_every_type_and_encoding),
-      cmocka_unit_test(arrow_export__makes_empty_arrays_complete),
-      cmocka_unit_test(arrow_export__copies_nothing_that_is_flat),
-      cmocka_unit_test(arrow_export__converts_timestamps),
-      cmocka_unit_test(arrow_export__gives_every_time_as_a_decimal),
-      cmocka_unit_test(arrow_array__outlives_its_parent_and_is_released_by_any_thread),
-      cmocka_unit_test(arrow_export__shares_buffers_with_other_vectors),
-      cmocka_unit_test(arrow_export__survives_failing_allocations)};
+      column_unit_test(arrow_schema__has_the_format_of_each_type),
+      column_unit_test(arrow_schema__describes_nested_types),
+      column_unit_test(arrow_schema__lets_children_be_moved_out),
+      column_unit_test(arrow_export__hands_over_every_type_and_encoding),
+      column_unit_test(arrow_export__makes_empty_arrays_complete),
+      column_unit_test(arrow_export__copies_nothing_that_is_flat),
+      column_unit_test(arrow_export__converts_timestamps),
+      column_unit_test(arrow_export__gives_every_time_as_a_decimal),
+      column_unit_test(arrow_array__outlives_its_parent_and_is_released_by_any_thread),
+      column_unit_test(arrow_export__shares_buffers_with_other_vectors),
+      column_unit_test(arrow_export__survives_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

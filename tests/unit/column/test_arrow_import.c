@@ -124,10 +124,8 @@ static void assert_refuses(column_test *t, const made *m, const char *sql, tarn_
 /* ------------------------------------------------------------------ what is exported comes back */
 
 static void import__takes_back_what_is_exported(void **state) {
+  column_test *t = *state;
   random_source r = {.state = 17};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (int round = 0; round < 400; round++) {
     tn_field field = {.id = 3, .name = "c"};
     tn_batch batch, back;
@@ -140,19 +138,19 @@ static void import__takes_back_what_is_exported(void **state) {
     int64_t n = 1 + random_below(&r, 70), begin = random_below(&r, (uint32_t)n),
             len = random_below(&r, (uint32_t)(n - begin) + 1);
     do {
-      assert_true(random_type(&t.arena, &r, 3, &field.type));
+      assert_true(random_type(&t->arena, &r, 3, &field.type));
     } while (field.type.precision > 6 || field.type.root == TN_TIMESTAMP ||
              field.type.root == TN_TIMESTAMP_LTZ || field.type.root == TN_TIME ||
              (field.type.n_fields > 0 && round % 2 == 0));
-    assert_works(tn_batch_init(t.env, &field, 1, &batch, &err), err);
-    assert_works(random_vec(t.env, &field.type, n, &r, &batch.columns[0], &err), err);
+    assert_works(tn_batch_init(t->env, &field, 1, &batch, &err), err);
+    assert_works(random_vec(t->env, &field.type, n, &r, &batch.columns[0], &err), err);
     batch.n_rows = n;
-    assert_works(tn_vec_copy_range(t.env, &batch.columns[0], 0, n, &copy, &err), err);
-    assert_works(tn_arrow_export_schema(t.env, &field, 1, NULL, &schema, &err), err);
-    if (tn_arrow_export_batch(t.env, &batch, NULL, &array, &err) == TARN_OK) {
-      tarn_status st = tn_arrow_import_prepare(&t.arena, &schema, &field, 1, NULL, &plan, &err);
+    assert_works(tn_vec_copy_range(t->env, &batch.columns[0], 0, n, &copy, &err), err);
+    assert_works(tn_arrow_export_schema(t->env, &field, 1, NULL, &schema, &err), err);
+    if (tn_arrow_export_batch(t->env, &batch, NULL, &array, &err) == TARN_OK) {
+      tarn_status st = tn_arrow_import_prepare(&t->arena, &schema, &field, 1, NULL, &plan, &err);
       st = st == TARN_OK
-               ? tn_arrow_import_rows(t.env, plan, &array, begin, len, &back, &kinds, &err)
+               ? tn_arrow_import_rows(t->env, plan, &array, begin, len, &back, &kinds, &err)
                : st;
       if (st != TARN_OK) {
         /* random values need not keep to their type */
@@ -161,24 +159,24 @@ static void import__takes_back_what_is_exported(void **state) {
       } else {
         for (int64_t i = 0; i < len; i++) {
           bool is_equal;
-          assert_works(tn_vec_rows_equal(&t.env->mem, &copy, begin + i, &back.columns[0], i,
+          assert_works(tn_vec_rows_equal(&t->env->mem, &copy, begin + i, &back.columns[0], i,
                                          &is_equal, &err),
                        err);
           assert_true(is_equal);
         }
-        tn_batch_reset(t.env, &back);
+        tn_batch_reset(t->env, &back);
       }
       array.release(&array);
     }
     schema.release(&schema);
-    tn_vec_reset(t.env, &copy);
+    tn_vec_reset(t->env, &copy);
   }
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ conversions */
 
 static void import__converts_numbers_without_loss(void **state) {
+  column_test *t = *state;
   static const int8_t i8[] = {-1, 0, 127};
   static const uint8_t u8[] = {0, 255, 3};
   static const int16_t i16[] = {-300, 0, 300};
@@ -198,58 +196,51 @@ static void import__converts_numbers_without_loss(void **state) {
                {"f", "DOUBLE", "[1.5,-2,0]", f32},
                {"f", "FLOAT", "[1.5,-2,0]", f32},
                {"e", "DOUBLE", "[1,-2,5.9604644775390625e-08]", f16}};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     make_column(&m, cases[i].format, 3, 2, NULL, cases[i].values, NULL);
     if (strcmp(cases[i].format, "e") == 0) {
       tn_batch batch;
       tarn_error err;
-      assert_works(import(&t, &m, cases[i].sql, 0, 3, &batch, &err), err);
+      assert_works(import(t, &m, cases[i].sql, 0, 3, &batch, &err), err);
       assert_true(((double *)batch.columns[0].values)[0] == 1.0);
       assert_true(((double *)batch.columns[0].values)[1] == -2.0);
       assert_true(((double *)batch.columns[0].values)[2] == 0x1p-24);
-      tn_batch_reset(t.env, &batch);
+      tn_batch_reset(t->env, &batch);
     } else {
-      assert_imports(&t, &m, cases[i].sql, cases[i].expected);
+      assert_imports(t, &m, cases[i].sql, cases[i].expected);
     }
   }
   make_column(&m, "l", 3, 2, NULL, i64, NULL);
-  assert_refuses(&t, &m, "INT", TARN_E_INVALID,
+  assert_refuses(t, &m, "INT", TARN_E_INVALID,
                  "column 'c': Arrow's int64 cannot become INT without loss");
   make_column(&m, "C", 3, 2, NULL, u8, NULL);
-  assert_refuses(&t, &m, "TINYINT", TARN_E_INVALID, "Arrow's uint8 cannot become TINYINT");
+  assert_refuses(t, &m, "TINYINT", TARN_E_INVALID, "Arrow's uint8 cannot become TINYINT");
   make_column(&m, "L", 3, 2, NULL, i64, NULL);
-  assert_refuses(&t, &m, "BIGINT", TARN_E_INVALID, "uint64");
-  column_test_end(&t);
+  assert_refuses(t, &m, "BIGINT", TARN_E_INVALID, "uint64");
 }
 
 static void import__decimals_fit_or_are_refused(void **state) {
+  column_test *t = *state;
   static const int64_t wide[][4] = {{125, 0, 0, 0}, {-125, -1, -1, -1}, {0, 0, 1, 0}};
   static const int64_t d128[][2] = {{12345, 0}, {-1, -1}};
   static const int32_t d32[] = {125, -3};
   static const uint8_t valid[] = {0x3};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "d:10,2", 2, 2, NULL, d128, NULL);
-  assert_imports(&t, &m, "DECIMAL(10, 2)", "[12345,-1]");
-  assert_imports(&t, &m, "DECIMAL(12, 4)", "[1234500,-100]");
-  assert_refuses(&t, &m, "DECIMAL(4, 2)", TARN_E_INVALID,
+  assert_imports(t, &m, "DECIMAL(10, 2)", "[12345,-1]");
+  assert_imports(t, &m, "DECIMAL(12, 4)", "[1234500,-100]");
+  assert_refuses(t, &m, "DECIMAL(4, 2)", TARN_E_INVALID,
                  "row 0, column 'c': the value does not fit DECIMAL(4, 2)");
-  assert_refuses(&t, &m, "DECIMAL(10, 1)", TARN_E_INVALID, "without loss");
+  assert_refuses(t, &m, "DECIMAL(10, 1)", TARN_E_INVALID, "without loss");
   make_column(&m, "d:60,2,256", 2, 2, NULL, wide, NULL);
-  assert_imports(&t, &m, "DECIMAL(10, 2)", "[125,-125]");
+  assert_imports(t, &m, "DECIMAL(10, 2)", "[125,-125]");
   make_column(&m, "d:60,2,256", 3, 2, NULL, wide, NULL);
-  assert_refuses(&t, &m, "DECIMAL(38, 2)", TARN_E_INVALID, "row 2");
+  assert_refuses(t, &m, "DECIMAL(38, 2)", TARN_E_INVALID, "row 2");
   make_column(&m, "d:60,2,256", 3, 2, valid, wide, NULL); /* a null has any value */
-  assert_imports(&t, &m, "DECIMAL(38, 2)", "[125,-125,null]");
+  assert_imports(t, &m, "DECIMAL(38, 2)", "[125,-125,null]");
   make_column(&m, "d:5,2,32", 2, 2, NULL, d32, NULL);
-  assert_imports(&t, &m, "DECIMAL(10, 2)", "[125,-3]");
-  column_test_end(&t);
+  assert_imports(t, &m, "DECIMAL(10, 2)", "[125,-3]");
 }
 
 /* Metadata of one pair, "paimon.type" and its value. */
@@ -266,15 +257,13 @@ static const char *type_metadata(const char *sql, uint8_t room[64]) {
 
 /* Seconds with nine digits: 64 bits of nanoseconds end in 1677 and 2262. */
 static void import__decimal_seconds_are_far_times(void **state) {
+  column_test *t = *state;
   static const char far[] = "[\"253402300799000000001\",-1,\"-62135596800000000000\"]";
   uint64_t values[3][2], bounds[4][2];
   const tn_i128 least = (tn_i128)INT64_MIN * 1000000;
   const tn_i128 most = (tn_i128)INT64_MAX * 1000000 + 999999;
   uint8_t room[64];
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   tn_store_i128((uint8_t *)values[0], (tn_i128)253402300799 * 1000000000 + 1); /* the year 9999 */
   tn_store_i128((uint8_t *)values[1], -1);
   tn_store_i128((uint8_t *)values[2], (tn_i128)-62135596800 * 1000000000); /* the year 1 */
@@ -283,34 +272,34 @@ static void import__decimal_seconds_are_far_times(void **state) {
   tn_store_i128((uint8_t *)bounds[2], least - 1);
   tn_store_i128((uint8_t *)bounds[3], most + 1);
   make_column(&m, "d:38,9", 3, 2, NULL, values, NULL);
-  assert_imports(&t, &m, "TIMESTAMP(9)", far);
-  assert_imports(&t, &m, "TIMESTAMP_LTZ(7)", far);
-  assert_refuses(&t, &m, "TIMESTAMP(6)", TARN_E_INVALID, "without loss");
+  assert_imports(t, &m, "TIMESTAMP(9)", far);
+  assert_imports(t, &m, "TIMESTAMP_LTZ(7)", far);
+  assert_refuses(t, &m, "TIMESTAMP(6)", TARN_E_INVALID, "without loss");
   m.column_schema.metadata = type_metadata("TIMESTAMP(9)", room);
-  assert_imports(&t, &m, "TIMESTAMP(9)", far);
-  assert_refuses(&t, &m, "DECIMAL(38, 9)", TARN_E_INVALID, "without loss");
-  assert_refuses(&t, &m, "TIMESTAMP_LTZ(9)", TARN_E_INVALID, "without loss");
+  assert_imports(t, &m, "TIMESTAMP(9)", far);
+  assert_refuses(t, &m, "DECIMAL(38, 9)", TARN_E_INVALID, "without loss");
+  assert_refuses(t, &m, "TIMESTAMP_LTZ(9)", TARN_E_INVALID, "without loss");
   m.column_schema.metadata = type_metadata("TIMESTAMP(9) WITH LOCAL TIME ZONE", room);
-  assert_imports(&t, &m, "TIMESTAMP_LTZ(9)", far);
-  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
+  assert_imports(t, &m, "TIMESTAMP_LTZ(9)", far);
+  assert_refuses(t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
   m.column_schema.metadata = type_metadata("DECIMAL(38, 9)", room);
-  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
+  assert_refuses(t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
   make_column(&m, "d:38,8", 3, 2, NULL, values, NULL);
-  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
+  assert_refuses(t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "without loss");
   make_column(&m, "d:38,9", 2, 2, NULL, bounds, NULL);
-  assert_imports(&t, &m, "TIMESTAMP(9)",
+  assert_imports(t, &m, "TIMESTAMP(9)",
                  "[\"-9223372036854775808000000\",\"9223372036854775807999999\"]");
   make_column(&m, "d:38,9", 3, 2, NULL, bounds, NULL);
-  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID,
+  assert_refuses(t, &m, "TIMESTAMP(9)", TARN_E_INVALID,
                  "row 2, column 'c': the value does not fit TIMESTAMP(9)");
   make_column(&m, "d:38,9", 2, 2, NULL, bounds[2], NULL);
   m.column.offset = 1;
   m.column.length = m.array.length = 1;
-  assert_refuses(&t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "row 0, column 'c'");
-  column_test_end(&t);
+  assert_refuses(t, &m, "TIMESTAMP(9)", TARN_E_INVALID, "row 0, column 'c'");
 }
 
 static void import__times_of_other_units_lose_no_digit(void **state) {
+  column_test *t = *state;
   static const int64_t us[] = {1000000, -2000, 0}, days[] = {86400000, -86400000, 0};
   static const int32_t seconds[] = {1, 86399, 0};
   static const struct {
@@ -324,27 +313,24 @@ static void import__times_of_other_units_lose_no_digit(void **state) {
                {"tts", "TIME(3)", "[1000,86399000,0]", seconds},
                {"tdD", "DATE", "[1,86399,0]", seconds},
                {"tss:", "TIMESTAMP(0)", "[1000000000,-2000000,0]", us}};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     make_column(&m, cases[i].format, 3, 2, NULL, cases[i].values, NULL);
-    assert_imports(&t, &m, cases[i].sql, cases[i].expected);
+    assert_imports(t, &m, cases[i].sql, cases[i].expected);
   }
   make_column(&m, "tsu:", 3, 2, NULL, us, NULL);
-  assert_refuses(&t, &m, "TIMESTAMP(0)", TARN_E_INVALID, "row 1, column 'c': the value -2000");
-  assert_refuses(&t, &m, "TIMESTAMP_LTZ(6)", TARN_E_INVALID, "without loss");
+  assert_refuses(t, &m, "TIMESTAMP(0)", TARN_E_INVALID, "row 1, column 'c': the value -2000");
+  assert_refuses(t, &m, "TIMESTAMP_LTZ(6)", TARN_E_INVALID, "without loss");
   make_column(&m, "tsn:", 3, 2, NULL, us, NULL);
-  assert_imports(&t, &m, "TIMESTAMP(6)", "[1000,-2,0]");
+  assert_imports(t, &m, "TIMESTAMP(6)", "[1000,-2,0]");
   make_column(&m, "tdm", 3, 2, NULL, us, NULL);
-  assert_refuses(&t, &m, "DATE", TARN_E_INVALID, "row 0");
+  assert_refuses(t, &m, "DATE", TARN_E_INVALID, "row 0");
   make_column(&m, "ttm", 3, 2, NULL, (const int32_t[]){0, 86400000, 1}, NULL);
-  assert_refuses(&t, &m, "TIME(3)", TARN_E_INVALID, "row 1, column 'c': 86400000 ms are no time");
-  column_test_end(&t);
+  assert_refuses(t, &m, "TIME(3)", TARN_E_INVALID, "row 1, column 'c': 86400000 ms are no time");
 }
 
 static void import__texts_of_every_layout(void **state) {
+  column_test *t = *state;
   static const int32_t at[] = {2, 4, 4, 7};
   static const int64_t large_at[] = {2, 4, 4, 7};
   static const uint8_t middle_null[] = {0x5};
@@ -352,23 +338,19 @@ static void import__texts_of_every_layout(void **state) {
   static const int64_t sizes[] = {20};
   static const char long_text[] = "0123456789abcdefghij";
   uint8_t views[48] = {0};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "u", 3, 3, NULL, at, text);
-  assert_imports(&t, &m, "STRING", "[\"ab\",\"\",\"cde\"]");
-  assert_imports(&t, &m, "VARCHAR(3)", "[\"ab\",\"\",\"cde\"]");
-  assert_refuses(&t, &m, "VARCHAR(2)", TARN_E_INVALID,
-                 "row 2, column 'c': a value of 3 characters");
-  assert_refuses(&t, &m, "BYTES", TARN_E_INVALID, "without loss");
+  assert_imports(t, &m, "STRING", "[\"ab\",\"\",\"cde\"]");
+  assert_imports(t, &m, "VARCHAR(3)", "[\"ab\",\"\",\"cde\"]");
+  assert_refuses(t, &m, "VARCHAR(2)", TARN_E_INVALID, "row 2, column 'c': a value of 3 characters");
+  assert_refuses(t, &m, "BYTES", TARN_E_INVALID, "without loss");
   make_column(&m, "U", 3, 3, middle_null, large_at, text);
-  assert_imports(&t, &m, "STRING", "[\"ab\",null,\"cde\"]");
+  assert_imports(t, &m, "STRING", "[\"ab\",null,\"cde\"]");
   make_column(&m, "z", 3, 3, NULL, at, text);
-  assert_imports(&t, &m, "BYTES", "[\"ab\",\"\",\"cde\"]");
-  assert_refuses(&t, &m, "VARBINARY(2)", TARN_E_INVALID, "3 bytes does not fit");
+  assert_imports(t, &m, "BYTES", "[\"ab\",\"\",\"cde\"]");
+  assert_refuses(t, &m, "VARBINARY(2)", TARN_E_INVALID, "3 bytes does not fit");
   make_column(&m, "w:2", 3, 2, middle_null, text, NULL);
-  assert_imports(&t, &m, "BYTES", "[\"xx\",null,\"cd\"]");
+  assert_imports(t, &m, "BYTES", "[\"xx\",null,\"cd\"]");
   tn_store_le32(views, 2);
   memcpy(views + 4, "ab", 2);
   tn_store_le32(views + 16, 18);
@@ -377,245 +359,216 @@ static void import__texts_of_every_layout(void **state) {
   memcpy(views + 36, "abcdefghijkl", 12);
   make_column(&m, "vu", 3, 4, NULL, views, long_text);
   m.buffers[3] = sizes;
-  assert_imports(&t, &m, "STRING", "[\"ab\",\"23456789abcdefghij\",\"abcdefghijkl\"]");
+  assert_imports(t, &m, "STRING", "[\"ab\",\"23456789abcdefghij\",\"abcdefghijkl\"]");
   tn_store_le32(views + 16 + 12, 3);
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID, "row 1, column 'c': a view outside");
-  column_test_end(&t);
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID, "row 1, column 'c': a view outside");
 }
 
 static void import__nulls_with_bytes_become_empty(void **state) {
+  column_test *t = *state;
   static const int32_t at[] = {0, 2, 4, 6};
   static const uint8_t valid[] = {0x5};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "u", 3, 3, valid, at,
               "ab\xff\xff"
               "cd"); /* nobody looks at the null's bytes */
-  assert_imports(&t, &m, "STRING", "[\"ab\",null,\"cd\"]");
-  column_test_end(&t);
+  assert_imports(t, &m, "STRING", "[\"ab\",null,\"cd\"]");
 }
 
 static void import__texts_must_be_utf8(void **state) {
+  column_test *t = *state;
   static const int32_t at[] = {0, 2, 4, 5}, split[] = {0, 1, 2, 2};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "u", 3, 3, NULL, at, "ab\xc3\xa9z");
-  assert_imports(&t, &m, "STRING", "[\"ab\",\"\xc3\xa9\",\"z\"]");
-  assert_imports(&t, &m, "CHAR(2)", "[\"ab\",\"\xc3\xa9\",\"z\"]");
+  assert_imports(t, &m, "STRING", "[\"ab\",\"\xc3\xa9\",\"z\"]");
+  assert_imports(t, &m, "CHAR(2)", "[\"ab\",\"\xc3\xa9\",\"z\"]");
   make_column(&m, "u", 3, 3, NULL, at, "abc\xffz");
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID,
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID,
                  "row 1, column 'c': the text is not UTF-8 at byte 1");
   make_column(&m, "u", 3, 3, NULL, split, "\xc3\xa9"); /* a character over two rows */
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID, "row 0");
-  column_test_end(&t);
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID, "row 0");
 }
 
 static void import__dictionaries(void **state) {
+  column_test *t = *state;
   static const int8_t codes[] = {1, 0, 1, 2};
   static const int32_t at[] = {0, 1, 3, 3};
   static const uint8_t valid[] = {0xb}, values_valid[] = {0x5};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "c", 4, 2, NULL, codes, NULL);
   make_dictionary(&m, "u", 3, 3, NULL, at, "abb");
-  assert_imports(&t, &m, "STRING", "[\"bb\",\"a\",\"bb\",\"\"]");
+  assert_imports(t, &m, "STRING", "[\"bb\",\"a\",\"bb\",\"\"]");
   make_column(&m, "c", 4, 2, valid, codes, NULL);
   make_dictionary(&m, "u", 3, 3, values_valid, at, "abb"); /* a value that is null */
-  assert_imports(&t, &m, "STRING", "[null,\"a\",null,\"\"]");
+  assert_imports(t, &m, "STRING", "[null,\"a\",null,\"\"]");
   make_column(&m, "c", 4, 2, NULL, codes, NULL);
   make_dictionary(&m, "u", 2, 3, NULL, at, "abb");
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID, "row 3, column 'c': code 2");
-  column_test_end(&t);
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID, "row 3, column 'c': code 2");
 }
 
 static void import__lists_of_every_layout(void **state) {
+  column_test *t = *state;
   static const int32_t at[] = {1, 3, 3, 4}, backwards[] = {2, 0, 1}, sizes[] = {2, 1, 0};
   static const int32_t items[] = {10, 11, 12, 13, 14, 15};
   static const uint8_t valid[] = {0x5};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "+l", 3, 2, NULL, at, NULL);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "ARRAY<INT>", "[[11,12],[],[13]]");
-  assert_imports(&t, &m, "ARRAY<BIGINT>", "[[11,12],[],[13]]");
+  assert_imports(t, &m, "ARRAY<INT>", "[[11,12],[],[13]]");
+  assert_imports(t, &m, "ARRAY<BIGINT>", "[[11,12],[],[13]]");
   make_column(&m, "+w:2", 3, 1, valid, NULL, NULL);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "ARRAY<INT>", "[[10,11],null,[14,15]]");
+  assert_imports(t, &m, "ARRAY<INT>", "[[10,11],null,[14,15]]");
   make_column(&m, "+vl", 3, 3, NULL, backwards, sizes);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "ARRAY<INT>", "[[12,13],[10],[]]");
+  assert_imports(t, &m, "ARRAY<INT>", "[[12,13],[10],[]]");
   make_column(&m, "+l", 3, 2, NULL, at, NULL);
   make_list(&m, "i", 3, items);
-  assert_refuses(&t, &m, "ARRAY<INT>", TARN_E_INVALID, "a list outside of its elements");
-  column_test_end(&t);
+  assert_refuses(t, &m, "ARRAY<INT>", TARN_E_INVALID, "a list outside of its elements");
 }
 
 static void import__lists_of_one_length_are_vectors(void **state) {
+  column_test *t = *state;
   static const int32_t even[] = {1, 3, 5}, with_null[] = {0, 2, 3, 5}, backwards[] = {4, 0, 1};
   static const int32_t uneven[] = {0, 2, 3}, sizes[] = {2, 9, 2}, nothing[] = {0, 0, 0};
   static const int32_t items[] = {10, 11, 12, 13, 14, 15};
   static const uint8_t valid[] = {0x5}, none[] = {0};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "+l", 2, 2, NULL, even, NULL);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[11,12],[13,14]]");
-  assert_imports(&t, &m, "VECTOR<BIGINT, 2>", "[[11,12],[13,14]]");
-  assert_refuses(&t, &m, "VECTOR<INT, 3>", TARN_E_INVALID,
+  assert_imports(t, &m, "VECTOR<INT, 2>", "[[11,12],[13,14]]");
+  assert_imports(t, &m, "VECTOR<BIGINT, 2>", "[[11,12],[13,14]]");
+  assert_refuses(t, &m, "VECTOR<INT, 3>", TARN_E_INVALID,
                  "row 0, column 'c': a list of 2 elements is no VECTOR<INT, 3>");
   make_column(&m, "+l", 3, 2, valid, with_null, NULL);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[10,11],null,[13,14]]");
+  assert_imports(t, &m, "VECTOR<INT, 2>", "[[10,11],null,[13,14]]");
   make_column(&m, "+vl", 3, 3, valid, backwards, sizes);
   make_list(&m, "i", 6, items);
-  assert_imports(&t, &m, "VECTOR<INT, 2>", "[[14,15],null,[11,12]]");
+  assert_imports(t, &m, "VECTOR<INT, 2>", "[[14,15],null,[11,12]]");
   make_column(&m, "+l", 2, 2, none, nothing, NULL);
   make_list(&m, "i", 0, items);
-  assert_imports(&t, &m, "VECTOR<INT, 2>", "[null,null]");
+  assert_imports(t, &m, "VECTOR<INT, 2>", "[null,null]");
   make_column(&m, "+l", 2, 2, NULL, uneven, NULL);
   make_list(&m, "i", 6, items);
-  assert_refuses(&t, &m, "VECTOR<INT, 2>", TARN_E_INVALID,
-                 "row 1, column 'c': a list of 1 element");
-  column_test_end(&t);
+  assert_refuses(t, &m, "VECTOR<INT, 2>", TARN_E_INVALID, "row 1, column 'c': a list of 1 element");
 }
 
 static void import__slices_and_offsets(void **state) {
+  column_test *t = *state;
   static const int32_t values[] = {1, 2, 3, 4, 5, 6, 7, 8};
   static const uint8_t valid[] = {0xdf};
-  column_test t;
   made m;
   tn_batch batch;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "i", 3, 2, valid, values, NULL);
   m.column.offset = 2;
   m.column.length = 6;
   m.array.offset = 1;
   m.array.length = 5;
-  assert_works(import(&t, &m, "INT", 1, 3, &batch, &err), err); /* rows 4 to 6 */
-  assert_works(tn_arrow_own(t.env, &batch.columns[0], &err), err);
+  assert_works(import(t, &m, "INT", 1, 3, &batch, &err), err); /* rows 4 to 6 */
+  assert_works(tn_arrow_own(t->env, &batch.columns[0], &err), err);
   assert_vec(&batch.columns[0], "[5,null,7]");
-  tn_batch_reset(t.env, &batch);
-  assert_int_equal(import(&t, &m, "INT", 3, 3, &batch, &err), TARN_E_INVALID);
+  tn_batch_reset(t->env, &batch);
+  assert_int_equal(import(t, &m, "INT", 3, 3, &batch, &err), TARN_E_INVALID);
   m.column.length = 3;
-  assert_int_equal(import(&t, &m, "INT", 0, 5, &batch, &err), TARN_E_INVALID);
-  column_test_end(&t);
+  assert_int_equal(import(t, &m, "INT", 0, 5, &batch, &err), TARN_E_INVALID);
 }
 
 /* ------------------------------------------------------------------ matching */
 
 static void import__unknown_and_missing_columns(void **state) {
+  column_test *t = *state;
   static const int32_t values[] = {1};
   tn_field fields[2] = {{.name = "count"}, {.name = "other"}};
-  column_test t;
   made m;
   tn_arrow_import *plan;
   tn_batch batch;
   const int8_t *kinds;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  fields[0].type = *parse_type(&t, "INT");
-  fields[1].type = *parse_type(&t, "STRING");
+  fields[0].type = *parse_type(t, "INT");
+  fields[1].type = *parse_type(t, "STRING");
   make_column(&m, "i", 1, 2, NULL, values, NULL);
   m.column_schema.name = "coumt";
   assert_int_equal(
-      tn_arrow_import_prepare(&t.arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
+      tn_arrow_import_prepare(&t->arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
       TARN_E_NOT_FOUND);
   assert_contains(err.message, "there is no column 'coumt' (did you mean 'count'?)");
   m.column_schema.name = "count";
-  assert_works(tn_arrow_import_prepare(&t.arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
+  assert_works(tn_arrow_import_prepare(&t->arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
                err);
   assert_true(tn_arrow_import_has(plan, 0));
   assert_false(tn_arrow_import_has(plan, 1));
-  assert_works(tn_arrow_import_rows(t.env, plan, &m.array, 0, 1, &batch, &kinds, &err), err);
+  assert_works(tn_arrow_import_rows(t->env, plan, &m.array, 0, 1, &batch, &kinds, &err), err);
   assert_null(kinds);
-  assert_works(tn_arrow_own(t.env, &batch.columns[0], &err), err);
+  assert_works(tn_arrow_own(t->env, &batch.columns[0], &err), err);
   assert_vec(&batch.columns[0], "[1]");
   assert_int_equal(batch.columns[1].null_count, 1);
-  tn_batch_reset(t.env, &batch);
+  tn_batch_reset(t->env, &batch);
   m.column_schema.name = "_row_kind";
   assert_int_equal(
-      tn_arrow_import_prepare(&t.arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
+      tn_arrow_import_prepare(&t->arena, &m.schema, fields, 2, "_row_kind", &plan, &err),
       TARN_E_INVALID);
   assert_contains(err.message, "must be int8, not int32");
-  column_test_end(&t);
 }
 
 static void import__row_kinds_are_no_column(void **state) {
+  column_test *t = *state;
   static const int8_t values[] = {0, 3, 2};
   tn_field field = {.name = "a"};
-  column_test t;
   made m;
   tn_arrow_import *plan;
   tn_batch batch;
   const int8_t *kinds;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  field.type = *parse_type(&t, "INT");
+  field.type = *parse_type(t, "INT");
   make_column(&m, "c", 3, 2, NULL, values, NULL);
   m.column_schema.name = "_row_kind";
-  assert_works(tn_arrow_import_prepare(&t.arena, &m.schema, &field, 1, "_row_kind", &plan, &err),
+  assert_works(tn_arrow_import_prepare(&t->arena, &m.schema, &field, 1, "_row_kind", &plan, &err),
                err);
-  assert_works(tn_arrow_import_rows(t.env, plan, &m.array, 1, 2, &batch, &kinds, &err), err);
+  assert_works(tn_arrow_import_rows(t->env, plan, &m.array, 1, 2, &batch, &kinds, &err), err);
   assert_int_equal(kinds[0], 3);
   assert_int_equal(kinds[1], 2);
-  tn_batch_reset(t.env, &batch);
-  column_test_end(&t);
+  tn_batch_reset(t->env, &batch);
 }
 
 static void import__arrays_that_are_not_what_they_say(void **state) {
+  column_test *t = *state;
   static const int32_t at[] = {0, 3, 2, 4};
-  column_test t;
   made m;
-  (void)state;
-  column_test_begin(&t);
   make_column(&m, "u", 3, 3, NULL, at, "abcd");
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID, "row 1, column 'c': offsets that descend");
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID, "row 1, column 'c': offsets that descend");
   make_column(&m, "u", 3, 2, NULL, at, "abcd");
-  assert_refuses(&t, &m, "STRING", TARN_E_INVALID, "not what its schema says");
+  assert_refuses(t, &m, "STRING", TARN_E_INVALID, "not what its schema says");
   make_column(&m, "i", 3, 2, NULL, NULL, NULL);
-  assert_refuses(&t, &m, "INT", TARN_E_INVALID, "without values");
+  assert_refuses(t, &m, "INT", TARN_E_INVALID, "without values");
   make_column(&m, "i", 3, 2, NULL, at, NULL);
   m.column.release = NULL;
-  assert_refuses(&t, &m, "INT", TARN_E_INVALID, "released");
+  assert_refuses(t, &m, "INT", TARN_E_INVALID, "released");
   make_column(&m, "i", 3, 2, NULL, at, NULL);
   m.column.offset = -1;
-  assert_refuses(&t, &m, "INT", TARN_E_INVALID, "offset -1");
+  assert_refuses(t, &m, "INT", TARN_E_INVALID, "offset -1");
   make_column(&m, "+r", 3, 2, NULL, at, NULL);
-  assert_refuses(&t, &m, "INT", TARN_E_INVALID, "run_end_encoded");
-  column_test_end(&t);
+  assert_refuses(t, &m, "INT", TARN_E_INVALID, "run_end_encoded");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(import__takes_back_what_is_exported),
-      cmocka_unit_test(import__converts_numbers_without_loss),
-      cmocka_unit_test(import__decimals_fit_or_are_refused),
-      cmocka_unit_test(import__times_of_other_units_lose_no_digit),
-      cmocka_unit_test(import__texts_of_every_layout),
-      cmocka_unit_test(import__nulls_with_bytes_become_empty),
-      cmocka_unit_test(import__texts_must_be_utf8),
-      cmocka_unit_test(import__dictionaries),
-      cmocka_unit_test(import__lists_of_every_layout),
-      cmocka_unit_test(import__lists_of_one_length_are_vectors),
-      cmocka_unit_test(import__decimal_seconds_are_far_times),
-      cmocka_unit_test(import__slices_and_offsets),
-      cmocka_unit_test(import__unknown_and_missing_columns),
-      cmocka_unit_test(import__row_kinds_are_no_column),
-      cmocka_unit_test(import__arrays_that_are_not_what_they_say),
+      column_unit_test(import__takes_back_what_is_exported),
+      column_unit_test(import__converts_numbers_without_loss),
+      column_unit_test(import__decimals_fit_or_are_refused),
+      column_unit_test(import__times_of_other_units_lose_no_digit),
+      column_unit_test(import__texts_of_every_layout),
+      column_unit_test(import__nulls_with_bytes_become_empty),
+      column_unit_test(import__texts_must_be_utf8),
+      column_unit_test(import__dictionaries),
+      column_unit_test(import__lists_of_every_layout),
+      column_unit_test(import__lists_of_one_length_are_vectors),
+      column_unit_test(import__decimal_seconds_are_far_times),
+      column_unit_test(import__slices_and_offsets),
+      column_unit_test(import__unknown_and_missing_columns),
+      column_unit_test(import__row_kinds_are_no_column),
+      column_unit_test(import__arrays_that_are_not_what_they_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

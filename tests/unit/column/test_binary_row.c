@@ -50,33 +50,28 @@ static tarn_status write_row(const tn_vec *row, int kind, bool by_datum, tn_buf 
 }
 
 static void binary_row_writer__writes_the_bytes_of_java(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(row_vectors); i++) {
     const struct row_vector *v = &row_vectors[i];
     tn_vec row;
-    build_row(&t, v, &row);
+    build_row(t, v, &row);
     for (int by_datum = 0; by_datum <= 1; by_datum++) {
       char hex[2048];
       tn_buf out;
       tarn_error err;
-      tn_buf_init(&out, &t.env->mem, 1 << 20);
+      tn_buf_init(&out, &t->env->mem, 1 << 20);
       assert_int_equal(tn_buf_text(&out, "abc", &err), TARN_OK); /* rows start anywhere */
       assert_int_equal(write_row(&row, v->kind, by_datum, &out, &err), TARN_OK);
       to_hex(tn_slice_of(out.data + 3, out.len - 3), hex);
       assert_string_equal(hex, v->hex);
       tn_buf_reset(&out);
     }
-    tn_vec_reset(t.env, &row);
+    tn_vec_reset(t->env, &row);
   }
-  column_test_end(&t);
 }
 
 static void binary_row_get__reads_back_what_java_wrote(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(row_vectors); i++) {
     const struct row_vector *v = &row_vectors[i];
     uint8_t bytes[1024] = {0};
@@ -84,7 +79,7 @@ static void binary_row_get__reads_back_what_java_wrote(void **state) {
     tarn_error err;
     tn_vec wanted;
     size_t n;
-    build_row(&t, v, &wanted);
+    build_row(t, v, &wanted);
     bytes[3] = (uint8_t)v->arity;
     n = 4 + from_hex(v->hex, bytes + 4);
     assert_int_equal(tn_binary_row_decode(tn_slice_of(bytes, n), "m", &row, &err), TARN_OK);
@@ -99,26 +94,23 @@ static void binary_row_get__reads_back_what_java_wrote(void **state) {
       }
       memset(&one, 0, sizeof(one));
       assert_int_equal(tn_binary_row_get(&row, f, field->type, &d, &err), TARN_OK);
-      assert_int_equal(tn_datum_to_vec(t.env, field->type, &d, &one, &err), TARN_OK);
+      assert_int_equal(tn_datum_to_vec(t->env, field->type, &d, &one, &err), TARN_OK);
       text = vec_text(field);
       assert_vec(&one, text);
       free(text);
-      tn_vec_reset(t.env, &one);
+      tn_vec_reset(t->env, &one);
     }
-    tn_vec_reset(t.env, &wanted);
+    tn_vec_reset(t->env, &wanted);
   }
-  column_test_end(&t);
 }
 
 static void binary_row_hash__and_buckets_are_those_of_java(void **state) {
+  column_test *t = *state;
   static const int32_t counts[] = {1, 2, 3, 4, 5, 7, 8, 16, 64, 1000};
   static const tn_bucket_function functions[] = {TN_BUCKET_DEFAULT, TN_BUCKET_MOD, TN_BUCKET_HIVE};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(row_vectors); i++) {
     const struct row_vector *v = &row_vectors[i];
-    const tn_type *type = parse_type(&t, v->types), *types[64];
+    const tn_type *type = parse_type(t, v->types), *types[64];
     uint8_t bytes[1024];
     tn_binary_row row;
     tarn_error err;
@@ -139,7 +131,6 @@ static void binary_row_hash__and_buckets_are_those_of_java(void **state) {
       }
     }
   }
-  column_test_end(&t);
 }
 
 static void bucket_of__refuses_types_by_name(void **state) {
@@ -182,6 +173,7 @@ static void binary_row_decode__rejects_what_is_too_short(void **state) {
 }
 
 static void binary_row_get__rejects_pieces_outside(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *slot, *message;
   } cases[] = {{"STRING", "0800000010000000", "8 bytes at offset 16, past its end"},
@@ -194,9 +186,6 @@ static void binary_row_get__rejects_pieces_outside(void **state) {
                {"TIMESTAMP(6)", "0000000009000000", "8 bytes at offset 9"},
                {"TIMESTAMP(6)", "40420f0008000000", "1000000 nanoseconds"},
                {"TIMESTAMP(9)", "ffffffff00000000", "4294967295 nanoseconds"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     uint8_t bytes[16] = {0};
     tn_binary_row row;
@@ -204,15 +193,14 @@ static void binary_row_get__rejects_pieces_outside(void **state) {
     tarn_error err;
     from_hex(cases[i].slot, bytes + 8);
     assert_int_equal(tn_binary_row_view(tn_slice_of(bytes, 16), 1, "m", &row, &err), TARN_OK);
-    assert_int_equal(tn_binary_row_get(&row, 0, parse_type(&t, cases[i].sql), &d, &err),
+    assert_int_equal(tn_binary_row_get(&row, 0, parse_type(t, cases[i].sql), &d, &err),
                      TARN_E_CORRUPT);
     if (strstr(err.message, cases[i].message) == NULL) {
       fail_msg("\"%s\" is not in \"%s\"", cases[i].message, err.message);
     }
-    assert_int_equal(tn_binary_row_get(&row, 1, parse_type(&t, cases[i].sql), &d, &err),
+    assert_int_equal(tn_binary_row_get(&row, 1, parse_type(t, cases[i].sql), &d, &err),
                      TARN_E_CORRUPT);
   }
-  column_test_end(&t);
 }
 
 /* A timestamp of years that microseconds do not hold. */
@@ -236,6 +224,7 @@ static void binary_row_get__rejects_timestamps_that_do_not_fit(void **state) {
 
 /* Two faults of other writers: the 16 bytes of a wide decimal, and those of its null. */
 static void binary_row_writer__reserves_for_wide_types(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *json, *hex;
   } cases[] = {{"DECIMAL(38, 18)", "[1500000000000000000]",
@@ -273,37 +262,31 @@ static void binary_row_writer__reserves_for_wide_types(void **state) {
                 "1000000010000000"
                 "0100000001000000"
                 "0000000000000000"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_vec vec;
     tn_binary_row_writer w;
     tn_buf out;
     tarn_error err;
     char hex[256];
-    must_build(&t, parse_type(&t, cases[i].sql), cases[i].json, &vec);
-    tn_buf_init(&out, &t.env->mem, 1 << 20);
+    must_build(t, parse_type(t, cases[i].sql), cases[i].json, &vec);
+    tn_buf_init(&out, &t->env->mem, 1 << 20);
     assert_int_equal(tn_binary_row_begin(&w, &out, 1, &err), TARN_OK);
     assert_int_equal(tn_binary_row_set_vec(&w, 0, &vec, 0, &err), TARN_OK);
     to_hex(tn_buf_slice(&out), hex);
     assert_string_equal(hex, cases[i].hex);
     tn_buf_reset(&out);
-    tn_vec_reset(t.env, &vec);
+    tn_vec_reset(t->env, &vec);
   }
-  column_test_end(&t);
 }
 
 static void binary_row_writer__sets_raw_slots_and_pieces(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_binary_row_writer w;
   tn_binary_row row;
   tn_buf out;
   tn_slice piece;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  tn_buf_init(&out, &t.env->mem, 1 << 20);
+  tn_buf_init(&out, &t->env->mem, 1 << 20);
   assert_int_equal(tn_binary_row_begin(&w, &out, 4, &err), TARN_OK);
   tn_binary_row_set_slot(&w, 0, 77);
   assert_int_equal(tn_binary_row_set_piece(&w, 1, tn_slice_text("ab"), &err), TARN_OK);
@@ -319,7 +302,6 @@ static void binary_row_writer__sets_raw_slots_and_pieces(void **state) {
   assert_true(tn_slice_is(piece, "cd"));
   assert_true(tn_binary_row_is_null(&row, 3) && !tn_binary_row_is_null(&row, 2));
   tn_buf_reset(&out);
-  column_test_end(&t);
 }
 
 static tarn_status write_all(void *ctx, tarn_env *env, tarn_error *err) {
@@ -335,31 +317,28 @@ static tarn_status write_all(void *ctx, tarn_env *env, tarn_error *err) {
 }
 
 static void binary_row_writer__survives_failing_allocations(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_vec rows[TN_COUNT(row_vectors)];
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(row_vectors); i++) {
-    build_row(&t, &row_vectors[i], &rows[i]);
+    build_row(t, &row_vectors[i], &rows[i]);
   }
   assert_true(tn_torture(write_all, rows, TARN_OK) > 3);
   for (size_t i = 0; i < TN_COUNT(row_vectors); i++) {
-    tn_vec_reset(t.env, &rows[i]);
+    tn_vec_reset(t->env, &rows[i]);
   }
-  column_test_end(&t);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(binary_row_writer__writes_the_bytes_of_java),
-      cmocka_unit_test(binary_row_get__reads_back_what_java_wrote),
-      cmocka_unit_test(binary_row_hash__and_buckets_are_those_of_java),
+      column_unit_test(binary_row_writer__writes_the_bytes_of_java),
+      column_unit_test(binary_row_get__reads_back_what_java_wrote),
+      column_unit_test(binary_row_hash__and_buckets_are_those_of_java),
       cmocka_unit_test(bucket_of__refuses_types_by_name),
       cmocka_unit_test(binary_row_decode__rejects_what_is_too_short),
-      cmocka_unit_test(binary_row_get__rejects_pieces_outside),
+      column_unit_test(binary_row_get__rejects_pieces_outside),
       cmocka_unit_test(binary_row_get__rejects_timestamps_that_do_not_fit),
-      cmocka_unit_test(binary_row_writer__reserves_for_wide_types),
-      cmocka_unit_test(binary_row_writer__sets_raw_slots_and_pieces),
-      cmocka_unit_test(binary_row_writer__survives_failing_allocations)};
+      column_unit_test(binary_row_writer__reserves_for_wide_types),
+      column_unit_test(binary_row_writer__sets_raw_slots_and_pieces),
+      column_unit_test(binary_row_writer__survives_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,47 +19,38 @@ static size_t reserved(const tarn_env *env) {
 }
 
 static void buffer_create__aligns_and_leaves_slack(void **state) {
+  column_test *t = *state;
   static const size_t sizes[] = {0,    1,    63,    64,        4095,           4096,
                                  4097, 6144, 12345, 16u << 20, (16u << 20) + 1};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(sizes); i++) {
-    tn_buffer_release(make(t.env, sizes[i]));
+    tn_buffer_release(make(t->env, sizes[i]));
   }
-  column_test_end(&t);
 }
 
 static void buffer_create__charges_from_4_kib_on(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_buffer *small, *large;
-  (void)state;
-  column_test_begin(&t);
-  small = make(t.env, 4000);
-  assert_int_equal(reserved(t.env), 0);
-  large = make(t.env, 5000);
-  assert_int_equal(reserved(t.env), 6144);
+  small = make(t->env, 4000);
+  assert_int_equal(reserved(t->env), 0);
+  large = make(t->env, 5000);
+  assert_int_equal(reserved(t->env), 6144);
   tn_buffer_release(small);
   tn_buffer_release(large);
-  column_test_end(&t);
 }
 
 static void buffer_create__reuses_freed_blocks_of_its_class(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_buffer *a, *b;
-  (void)state;
-  column_test_begin(&t);
-  a = make(t.env, 100000);
+  a = make(t->env, 100000);
   tn_buffer_release(a);
-  assert_int_equal(reserved(t.env), 131072);
-  b = make(t.env, 130000);
+  assert_int_equal(reserved(t->env), 131072);
+  b = make(t->env, 130000);
   assert_ptr_equal(a, b);
   assert_int_equal(b->refs, 1);
-  assert_int_equal(reserved(t.env), 131072);
+  assert_int_equal(reserved(t->env), 131072);
   tn_buffer_release(b);
-  tn_buffers_trim(t.env);
-  assert_int_equal(reserved(t.env), 0);
-  column_test_end(&t);
+  tn_buffers_trim(t->env);
+  assert_int_equal(reserved(t->env), 0);
 }
 
 static void buffer_release__keeps_at_most_an_eighth_of_the_budget(void **state) {
@@ -101,34 +92,28 @@ static void buffer_create__empties_the_store_when_the_budget_is_short(void **sta
 }
 
 static void buffer_create_zeroed__clears_a_used_block(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_buffer *b;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  tn_buffer_release(make(t.env, 5000));
-  assert_int_equal(tn_buffer_create_zeroed(t.env, 5000, &b, &err), TARN_OK);
+  tn_buffer_release(make(t->env, 5000));
+  assert_int_equal(tn_buffer_create_zeroed(t->env, 5000, &b, &err), TARN_OK);
   for (size_t i = 0; i < 5000; i++) {
     assert_int_equal(b->data[i], 0);
   }
   tn_buffer_release(b);
-  column_test_end(&t);
 }
 
 static void buffer_grow__keeps_what_was_written(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_buffer *b;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  b = make(t.env, 10);
+  b = make(t->env, 10);
   memcpy(b->data, "0123456789", 10);
   assert_int_equal(tn_buffer_grow(&b, 10, 50, &err), TARN_OK);
   assert_int_equal(tn_buffer_grow(&b, 10, 70000, &err), TARN_OK);
   assert_true(b->capacity >= 70000);
   assert_memory_equal(b->data, "0123456789", 10);
   tn_buffer_release(b);
-  column_test_end(&t);
 }
 
 static void *churn(void *ctx) {
@@ -148,17 +133,14 @@ static void *churn(void *ctx) {
 }
 
 static void buffers__are_made_and_freed_by_many_threads(void **state) {
-  column_test t;
+  column_test *t = *state;
   pthread_t threads[4];
-  (void)state;
-  column_test_begin(&t);
   for (int i = 0; i < 4; i++) {
-    assert_int_equal(pthread_create(&threads[i], NULL, churn, t.env), 0);
+    assert_int_equal(pthread_create(&threads[i], NULL, churn, t->env), 0);
   }
   for (int i = 0; i < 4; i++) {
     assert_int_equal(pthread_join(threads[i], NULL), 0);
   }
-  column_test_end(&t);
 }
 
 static tarn_status use_buffers(void *ctx, tarn_env *env, tarn_error *err) {
@@ -181,14 +163,14 @@ static void buffers__survive_failing_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(buffer_create__aligns_and_leaves_slack),
-      cmocka_unit_test(buffer_create__charges_from_4_kib_on),
-      cmocka_unit_test(buffer_create__reuses_freed_blocks_of_its_class),
+      column_unit_test(buffer_create__aligns_and_leaves_slack),
+      column_unit_test(buffer_create__charges_from_4_kib_on),
+      column_unit_test(buffer_create__reuses_freed_blocks_of_its_class),
       cmocka_unit_test(buffer_release__keeps_at_most_an_eighth_of_the_budget),
       cmocka_unit_test(buffer_create__empties_the_store_when_the_budget_is_short),
-      cmocka_unit_test(buffer_create_zeroed__clears_a_used_block),
-      cmocka_unit_test(buffer_grow__keeps_what_was_written),
-      cmocka_unit_test(buffers__are_made_and_freed_by_many_threads),
+      column_unit_test(buffer_create_zeroed__clears_a_used_block),
+      column_unit_test(buffer_grow__keeps_what_was_written),
+      column_unit_test(buffers__are_made_and_freed_by_many_threads),
       cmocka_unit_test(buffers__survive_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,7 @@ static void casts__give_what_java_gives(void **state) {
 }
 
 static void casts__exist_as_in_java(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *type, *row;
   } matrix[] = {
@@ -256,18 +257,14 @@ static void casts__exist_as_in_java(void **state) {
       {"VARIANT", /*           */ "......................=."},
       {"BLOB", /*              */ ".......................="},
   };
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(matrix); i++) {
     for (size_t k = 0; k < TN_COUNT(matrix); k++) {
-      bool exists = tn_cast_exists(parse_type(&t, matrix[i].type), parse_type(&t, matrix[k].type));
+      bool exists = tn_cast_exists(parse_type(t, matrix[i].type), parse_type(t, matrix[k].type));
       if (exists != (matrix[i].row[k] != '.')) {
         fail_msg("%s to %s: %d", matrix[i].type, matrix[k].type, exists);
       }
     }
   }
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ nested values */
@@ -306,41 +303,36 @@ static void check_cast(column_test *t, const tn_type *from, const char *rows, co
 }
 
 static void rows__are_matched_by_id(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = type_with_ids(&t, "ROW<a INT, b STRING, c INT>", 0);
-  const tn_type *to = type_with_ids(&t, "ROW<z STRING, new INT, x BIGINT, b STRING>", 0);
+  column_test *t = *state;
+  const tn_type *from = type_with_ids(t, "ROW<a INT, b STRING, c INT>", 0);
+  const tn_type *to = type_with_ids(t, "ROW<z STRING, new INT, x BIGINT, b STRING>", 0);
   set_ids(from, (const int32_t[]){1, 2, 3});
   set_ids(to, (const int32_t[]){3, 9, 1, 2});  // c as text, none, a widened, b
   assert_true(tn_cast_exists(from, to));
-  check_cast(&t, from, "[[1,\"x\",7],null,[null,null,null],[2,\"y\",-8]]", to,
+  check_cast(t, from, "[[1,\"x\",7],null,[null,null,null],[2,\"y\",-8]]", to,
              "[[\"7\",null,1,\"x\"],null,[null,null,null,null],[\"-8\",null,2,\"y\"]]");
-  column_test_end(&t);
 }
 
 static void lists_and_maps__cast_what_they_hold(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  check_cast(&t, parse_type(&t, "ARRAY<INT>"), "[[1,null],null,[],[300]]",
-             parse_type(&t, "ARRAY<TINYINT>"), "[[1,null],null,[],[44]]");
-  check_cast(&t, parse_type(&t, "ARRAY<ARRAY<INT>>"), "[[[1],null],[]]",
-             parse_type(&t, "ARRAY<ARRAY<STRING>>"), "[[[\"1\"],null],[]]");
-  check_cast(&t, parse_type(&t, "MAP<STRING, INT>"), "[[[\"k\",1],[\"l\",null]],null,[]]",
-             parse_type(&t, "MAP<STRING, DOUBLE>"), "[[[\"k\",1],[\"l\",null]],null,[]]");
-  const tn_type *from = type_with_ids(&t, "MAP<INT, ROW<a INT, b ARRAY<INT>>>", 5);
-  const tn_type *to = type_with_ids(&t, "MAP<INT, ROW<b ARRAY<STRING>, c INT>>", 5);
+  column_test *t = *state;
+  check_cast(t, parse_type(t, "ARRAY<INT>"), "[[1,null],null,[],[300]]",
+             parse_type(t, "ARRAY<TINYINT>"), "[[1,null],null,[],[44]]");
+  check_cast(t, parse_type(t, "ARRAY<ARRAY<INT>>"), "[[[1],null],[]]",
+             parse_type(t, "ARRAY<ARRAY<STRING>>"), "[[[\"1\"],null],[]]");
+  check_cast(t, parse_type(t, "MAP<STRING, INT>"), "[[[\"k\",1],[\"l\",null]],null,[]]",
+             parse_type(t, "MAP<STRING, DOUBLE>"), "[[[\"k\",1],[\"l\",null]],null,[]]");
+  const tn_type *from = type_with_ids(t, "MAP<INT, ROW<a INT, b ARRAY<INT>>>", 5);
+  const tn_type *to = type_with_ids(t, "MAP<INT, ROW<b ARRAY<STRING>, c INT>>", 5);
   set_ids(&from->fields[1].type, (const int32_t[]){1, 2});
   set_ids(&to->fields[1].type, (const int32_t[]){2, 3});
-  check_cast(&t, from, "[[[1,[7,[8,9]]],[2,null]],null]", to,
+  check_cast(t, from, "[[[1,[7,[8,9]]],[2,null]],null]", to,
              "[[[1,[[\"8\",\"9\"],null]],[2,null]],null]");
-  assert_false(tn_cast_exists(parse_type(&t, "MAP<INT, INT>"), parse_type(&t, "MAP<BIGINT, INT>")));
-  assert_false(tn_cast_exists(parse_type(&t, "ARRAY<INT>"), parse_type(&t, "ARRAY<DATE>")));
-  column_test_end(&t);
+  assert_false(tn_cast_exists(parse_type(t, "MAP<INT, INT>"), parse_type(t, "MAP<BIGINT, INT>")));
+  assert_false(tn_cast_exists(parse_type(t, "ARRAY<INT>"), parse_type(t, "ARRAY<DATE>")));
 }
 
 static void nested_values__become_texts(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *type, *to, *row, *expected;
   } cases[] = {
@@ -363,20 +355,17 @@ static void nested_values__become_texts(void **state) {
       {"ROW<a INT, r ROW<x DOUBLE, y ARRAY<INT>>>", "STRING", "[1,[1.5,[1]]]",
        "\"{1, {1.5, [1]}}\""},
   };
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     char rows[256], expected[256];
     snprintf(rows, sizeof(rows), "[%s,null]", cases[i].row);
     snprintf(expected, sizeof(expected), "[%s,null]", cases[i].expected);
-    check_cast(&t, parse_type(&t, cases[i].type), rows, parse_type(&t, cases[i].to), expected);
+    check_cast(t, parse_type(t, cases[i].type), rows, parse_type(t, cases[i].to), expected);
   }
-  assert_false(tn_cast_exists(parse_type(&t, "ARRAY<MULTISET<INT>>"), parse_type(&t, "STRING")));
-  column_test_end(&t);
+  assert_false(tn_cast_exists(parse_type(t, "ARRAY<MULTISET<INT>>"), parse_type(t, "STRING")));
 }
 
 static void bytes_in_nested_values__are_decoded_as_in_java(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *bytes;
     size_t n;
@@ -394,21 +383,18 @@ static void bytes_in_nested_values__are_decoded_as_in_java(void **state) {
       {"\xf0\x9f\x98", 3, "[?]"},
       {"\xc0\x80", 2, "[??]"},
   };
-  column_test t;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = parse_type(&t, "ARRAY<BYTES>"), *to = parse_type(&t, "STRING");
+  const tn_type *from = parse_type(t, "ARRAY<BYTES>"), *to = parse_type(t, "STRING");
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_vec in, out;
     char expected[64];
     size_t n = 0;
     memset(&in, 0, sizeof(in));
     memset(&out, 0, sizeof(out));
-    must_build(&t, from, "[[\"xxx\"]]", &in);
+    must_build(t, from, "[[\"xxx\"]]", &in);
     memcpy(in.children[0].values, cases[i].bytes, cases[i].n);
     in.children[0].offsets[1] = (int32_t)cases[i].n;
-    assert_int_equal(tn_cast_vec(t.env, &in, to, "c", &out, &err), TARN_OK);
+    assert_int_equal(tn_cast_vec(t->env, &in, to, "c", &out, &err), TARN_OK);
     for (const char *c = cases[i].text; *c != 0; c++) {
       n += (size_t)snprintf(expected + n, sizeof(expected) - n, *c == '?' ? "\xef\xbf\xbd" : "%c",
                             *c);
@@ -416,134 +402,115 @@ static void bytes_in_nested_values__are_decoded_as_in_java(void **state) {
     tn_slice got = tn_vec_bytes(&out, 0);
     assert_int_equal(got.len, n);
     assert_memory_equal(got.data, expected, n);
-    tn_vec_reset(t.env, &in);
-    tn_vec_reset(t.env, &out);
+    tn_vec_reset(t->env, &in);
+    tn_vec_reset(t->env, &out);
   }
-  column_test_end(&t);
 }
 
 static void rubbish_under_null_parents__is_not_cast(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = type_with_ids(&t, "ROW<a STRING, b ARRAY<STRING>>", 0);
-  const tn_type *to = type_with_ids(&t, "ROW<a INT, b ARRAY<INT>>", 0);
+  const tn_type *from = type_with_ids(t, "ROW<a STRING, b ARRAY<STRING>>", 0);
+  const tn_type *to = type_with_ids(t, "ROW<a INT, b ARRAY<INT>>", 0);
   set_ids(from, (const int32_t[]){1, 2});
   set_ids(to, (const int32_t[]){1, 2});
   tn_vec in, out;
   memset(&in, 0, sizeof(in));
   memset(&out, 0, sizeof(out));
-  must_build(&t, from, "[[\"1\",[\"2\"]],[\"no number\",[\"none\",\"neither\"]],[\"3\",[\"4\"]]]",
+  must_build(t, from, "[[\"1\",[\"2\"]],[\"no number\",[\"none\",\"neither\"]],[\"3\",[\"4\"]]]",
              &in);
-  assert_int_equal(tn_vec_alloc_valid(t.env, &in, true, &err), TARN_OK);
+  assert_int_equal(tn_vec_alloc_valid(t->env, &in, true, &err), TARN_OK);
   in.valid[0] = 5;
   in.null_count = 1;
-  assert_int_equal(tn_cast_vec(t.env, &in, to, "c", &out, &err), TARN_OK);
+  assert_int_equal(tn_cast_vec(t->env, &in, to, "c", &out, &err), TARN_OK);
   assert_vec(&out, "[[1,[2]],null,[3,[4]]]");
-  tn_vec_reset(t.env, &in);
-  tn_vec_reset(t.env, &out);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &in);
+  tn_vec_reset(t->env, &out);
 }
 
 /* ------------------------------------------------------------------ faults */
 
 static void a_cast_without_rule__is_unsupported(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
   tn_vec in, out;
-  (void)state;
-  column_test_begin(&t);
   memset(&in, 0, sizeof(in));
   memset(&out, 0, sizeof(out));
-  must_build(&t, parse_type(&t, "INT"), "[1]", &in);
-  assert_int_equal(tn_cast_vec(t.env, &in, parse_type(&t, "DATE"), "col", &out, &err),
+  must_build(t, parse_type(t, "INT"), "[1]", &in);
+  assert_int_equal(tn_cast_vec(t->env, &in, parse_type(t, "DATE"), "col", &out, &err),
                    TARN_E_UNSUPPORTED);
   assert_string_equal(err.message, "column col: there is no cast from INT to DATE");
   tn_datum one = {.v.i64 = 1}, result;
-  assert_int_equal(tn_cast_datum(&t.arena, NULL, parse_type(&t, "INT"), &one,
-                                 parse_type(&t, "DATE"), &result, &err),
+  assert_int_equal(tn_cast_datum(&t->arena, NULL, parse_type(t, "INT"), &one, parse_type(t, "DATE"),
+                                 &result, &err),
                    TARN_E_UNSUPPORTED);
-  tn_vec_reset(t.env, &in);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &in);
 }
 
 static void a_value_without_cast__names_the_column(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = parse_type(&t, "STRING"), *to = parse_type(&t, "INT");
+  const tn_type *from = parse_type(t, "STRING"), *to = parse_type(t, "INT");
   for (const char *e = "fdv"; *e != 0; e++) {
     tn_vec flat, in, out;
     memset(&flat, 0, sizeof(flat));
     memset(&out, 0, sizeof(out));
-    must_build(&t, from, "[\"1\",\"twelve\"]", &flat);
-    assert_int_equal(encode_vec(t.env, &flat, *e, &in, &err), TARN_OK);
-    assert_int_equal(tn_cast_vec(t.env, &in, to, "col", &out, &err), TARN_E_INVALID);
+    must_build(t, from, "[\"1\",\"twelve\"]", &flat);
+    assert_int_equal(encode_vec(t->env, &flat, *e, &in, &err), TARN_OK);
+    assert_int_equal(tn_cast_vec(t->env, &in, to, "col", &out, &err), TARN_E_INVALID);
     assert_non_null(strstr(err.message, "column col"));
     assert_non_null(strstr(err.message, "twelve"));
     assert_null(out.values_buffer);
-    tn_vec_reset(t.env, &in);
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &in);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 static void dictionary_values_that_no_row_uses__do_no_harm(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = parse_type(&t, "STRING"), *to = parse_type(&t, "INT");
+  const tn_type *from = parse_type(t, "STRING"), *to = parse_type(t, "INT");
   tn_vec values, in, out;
   tn_dictionary *dictionary;
   memset(&values, 0, sizeof(values));
   memset(&in, 0, sizeof(in));
   memset(&out, 0, sizeof(out));
-  must_build(&t, from, "[\"twelve\",\"2\",\"3\"]", &values);
-  assert_int_equal(tn_dictionary_create(t.env, &values, &dictionary, &err), TARN_OK);
-  assert_int_equal(tn_vec_init_dict(t.env, from, 3, dictionary, &in, &err), TARN_OK);
+  must_build(t, from, "[\"twelve\",\"2\",\"3\"]", &values);
+  assert_int_equal(tn_dictionary_create(t->env, &values, &dictionary, &err), TARN_OK);
+  assert_int_equal(tn_vec_init_dict(t->env, from, 3, dictionary, &in, &err), TARN_OK);
   memcpy(in.values, (const int32_t[]){2, 1, 2}, 12);
-  assert_int_equal(tn_cast_vec(t.env, &in, to, "c", &out, &err), TARN_OK);
+  assert_int_equal(tn_cast_vec(t->env, &in, to, "c", &out, &err), TARN_OK);
   assert_vec(&out, "[3,2,3]");
-  tn_vec_reset(t.env, &in);
-  tn_vec_reset(t.env, &out);
+  tn_vec_reset(t->env, &in);
+  tn_vec_reset(t->env, &out);
   tn_dictionary_release(dictionary);
-  column_test_end(&t);
 }
 
 static void dictionaries__are_cast_once(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *from = parse_type(&t, "INT"), *to = parse_type(&t, "STRING");
-  const tn_type *small = parse_type(&t, "DECIMAL(2, 0)");
+  const tn_type *from = parse_type(t, "INT"), *to = parse_type(t, "STRING");
+  const tn_type *small = parse_type(t, "DECIMAL(2, 0)");
   tn_vec flat, in, out;
   memset(&flat, 0, sizeof(flat));
   memset(&out, 0, sizeof(out));
-  must_build(&t, from, "[7,7,null,300,7]", &flat);
-  assert_int_equal(encode_vec(t.env, &flat, 'd', &in, &err), TARN_OK);
-  assert_int_equal(tn_cast_vec(t.env, &in, to, "c", &out, &err), TARN_OK);
+  must_build(t, from, "[7,7,null,300,7]", &flat);
+  assert_int_equal(encode_vec(t->env, &flat, 'd', &in, &err), TARN_OK);
+  assert_int_equal(tn_cast_vec(t->env, &in, to, "c", &out, &err), TARN_OK);
   assert_int_equal(out.encoding, TN_VEC_DICT);
   assert_vec(&out, "[\"7\",\"7\",null,\"300\",\"7\"]");
-  assert_int_equal(tn_cast_vec(t.env, &in, small, "c", &out, &err), TARN_OK);  // 300: null
+  assert_int_equal(tn_cast_vec(t->env, &in, small, "c", &out, &err), TARN_OK);  // 300: null
   assert_vec(&out, "[7,7,null,null,7]");
   assert_int_equal(out.null_count, 2);
-  tn_vec_reset(t.env, &in);
-  tn_vec_reset(t.env, &flat);
-  tn_vec_reset(t.env, &out);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &in);
+  tn_vec_reset(t->env, &flat);
+  tn_vec_reset(t->env, &out);
 }
 
 static void empty_vectors__have_nothing_to_fail_on(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  check_cast(&t, parse_type(&t, "STRING"), "[]", parse_type(&t, "INT"), "[]");
-  check_cast(&t, parse_type(&t, "ARRAY<INT>"), "[]", parse_type(&t, "STRING"), "[]");
-  column_test_end(&t);
+  column_test *t = *state;
+  check_cast(t, parse_type(t, "STRING"), "[]", parse_type(t, "INT"), "[]");
+  check_cast(t, parse_type(t, "ARRAY<INT>"), "[]", parse_type(t, "STRING"), "[]");
 }
 
 typedef struct cast_run {
@@ -571,24 +538,21 @@ done:
 }
 
 static void casts__survive_failing_allocations(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *rows = type_with_ids(&t, "ROW<a INT, b STRING>", 0);
-  const tn_type *wider = type_with_ids(&t, "ROW<a BIGINT, b CHAR(3), c ARRAY<INT>>", 0);
+  column_test *t = *state;
+  const tn_type *rows = type_with_ids(t, "ROW<a INT, b STRING>", 0);
+  const tn_type *wider = type_with_ids(t, "ROW<a BIGINT, b CHAR(3), c ARRAY<INT>>", 0);
   const cast_run runs[] = {
-      {parse_type(&t, "INT"), parse_type(&t, "BIGINT"), "[1,null,3]", 'f'},
-      {parse_type(&t, "INT"), parse_type(&t, "STRING"), "[1,null,3]", 'd'},
-      {parse_type(&t, "STRING"), parse_type(&t, "INT"), "[\"1\",null]", 'v'},
-      {parse_type(&t, "STRING"), parse_type(&t, "CHAR(8)"), "[\"1\",null]", 'c'},
-      {parse_type(&t, "ARRAY<INT>"), parse_type(&t, "STRING"), "[[1],null]", 'f'},
-      {parse_type(&t, "MAP<INT, INT>"), parse_type(&t, "MAP<INT, STRING>"), "[[[1,2]],null]", 'f'},
+      {parse_type(t, "INT"), parse_type(t, "BIGINT"), "[1,null,3]", 'f'},
+      {parse_type(t, "INT"), parse_type(t, "STRING"), "[1,null,3]", 'd'},
+      {parse_type(t, "STRING"), parse_type(t, "INT"), "[\"1\",null]", 'v'},
+      {parse_type(t, "STRING"), parse_type(t, "CHAR(8)"), "[\"1\",null]", 'c'},
+      {parse_type(t, "ARRAY<INT>"), parse_type(t, "STRING"), "[[1],null]", 'f'},
+      {parse_type(t, "MAP<INT, INT>"), parse_type(t, "MAP<INT, STRING>"), "[[[1,2]],null]", 'f'},
       {rows, wider, "[[1,\"x\"],null]", 'f'},
   };
   for (size_t i = 0; i < TN_COUNT(runs); i++) {
     assert_true(tn_torture(cast_once, (void *)(uintptr_t)&runs[i], TARN_OK) > 2);
   }
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ texts of nested values */
@@ -617,18 +581,16 @@ static tarn_status parse_once(void *ctx, tarn_env *env, tarn_error *err) {
 }
 
 static void nested_texts__survive_failing_allocations(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *rows = type_with_ids(&t, "ROW<a INT, b ARRAY<STRING>, c MAP<STRING, INT>>", 0);
+  column_test *t = *state;
+  const tn_type *rows = type_with_ids(t, "ROW<a INT, b ARRAY<STRING>, c MAP<STRING, INT>>", 0);
   const parse_run runs[] = {
-      {parse_type(&t, "ARRAY<INT>"), "[1, null, 3]", TARN_OK},
-      {parse_type(&t, "ARRAY<ARRAY<STRING>>"), "[[a, b], null, ARRAY(c)]", TARN_OK},
-      {parse_type(&t, "MAP<STRING, ARRAY<INT>>"), "{a -> [1], b -> null}", TARN_OK},
-      {parse_type(&t, "MAP<STRING, INT>"), "NULL", TARN_OK},
-      {parse_type(&t, "ARRAY<INT>"), "", TARN_E_INVALID},
-      {parse_type(&t, "ARRAY<INT>"), "[1, x]", TARN_E_INVALID},
-      {parse_type(&t, "MAP<STRING, INT>"), "MAP(a, 1, b)", TARN_E_INVALID},
+      {parse_type(t, "ARRAY<INT>"), "[1, null, 3]", TARN_OK},
+      {parse_type(t, "ARRAY<ARRAY<STRING>>"), "[[a, b], null, ARRAY(c)]", TARN_OK},
+      {parse_type(t, "MAP<STRING, ARRAY<INT>>"), "{a -> [1], b -> null}", TARN_OK},
+      {parse_type(t, "MAP<STRING, INT>"), "NULL", TARN_OK},
+      {parse_type(t, "ARRAY<INT>"), "", TARN_E_INVALID},
+      {parse_type(t, "ARRAY<INT>"), "[1, x]", TARN_E_INVALID},
+      {parse_type(t, "MAP<STRING, INT>"), "MAP(a, 1, b)", TARN_E_INVALID},
       {rows, "{1, [x, y], {k -> 1}}", TARN_OK},
       {rows, "{}", TARN_OK},
       {rows, "{1, [x]}", TARN_E_INVALID},
@@ -636,21 +598,18 @@ static void nested_texts__survive_failing_allocations(void **state) {
   for (size_t i = 0; i < TN_COUNT(runs); i++) {
     assert_true(tn_torture(parse_once, (void *)(uintptr_t)&runs[i], runs[i].wanted) >= 1);
   }
-  column_test_end(&t);
 }
 
 /* Any bytes give a value or an error, whatever is not closed, escaped or named. */
 static void nested_texts__of_any_kind_are_taken_or_refused(void **state) {
+  column_test *t = *state;
   static const char *const pieces[] = {"[",     "]",      "{",  "}",  "(",   ")",    ",",
                                        "\"",    "\\",     "->", "a",  "1",   "null", "MAP",
                                        "ARRAY", "STRUCT", " ",  "\n", "\xff"};
-  column_test t;
   uint32_t seed = 1;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *types[] = {parse_type(&t, "ARRAY<MAP<STRING, INT>>"),
-                            parse_type(&t, "MAP<INT, ARRAY<STRING>>"),
-                            type_with_ids(&t, "ROW<a INT, b ARRAY<INT>>", 0)};
+  const tn_type *types[] = {parse_type(t, "ARRAY<MAP<STRING, INT>>"),
+                            parse_type(t, "MAP<INT, ARRAY<STRING>>"),
+                            type_with_ids(t, "ROW<a INT, b ARRAY<INT>>", 0)};
   for (int i = 0; i < 20000; i++) {
     char text[128] = "";
     tarn_error err;
@@ -660,29 +619,28 @@ static void nested_texts__of_any_kind_are_taken_or_refused(void **state) {
       seed = seed * 1664525u + 1013904223u;
       strcat(text, pieces[(seed >> 16) % TN_COUNT(pieces)]);
     }
-    tarn_status st = parse_once(&run, t.env, &err);
+    tarn_status st = parse_once(&run, t->env, &err);
     assert_true(st == TARN_OK || st == TARN_E_INVALID);
   }
-  column_test_end(&t);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(casts__give_what_java_gives),
-      cmocka_unit_test(casts__exist_as_in_java),
-      cmocka_unit_test(rows__are_matched_by_id),
-      cmocka_unit_test(lists_and_maps__cast_what_they_hold),
-      cmocka_unit_test(nested_values__become_texts),
-      cmocka_unit_test(bytes_in_nested_values__are_decoded_as_in_java),
-      cmocka_unit_test(rubbish_under_null_parents__is_not_cast),
-      cmocka_unit_test(a_cast_without_rule__is_unsupported),
-      cmocka_unit_test(a_value_without_cast__names_the_column),
-      cmocka_unit_test(dictionary_values_that_no_row_uses__do_no_harm),
-      cmocka_unit_test(dictionaries__are_cast_once),
-      cmocka_unit_test(empty_vectors__have_nothing_to_fail_on),
-      cmocka_unit_test(casts__survive_failing_allocations),
-      cmocka_unit_test(nested_texts__survive_failing_allocations),
-      cmocka_unit_test(nested_texts__of_any_kind_are_taken_or_refused),
+      column_unit_test(casts__exist_as_in_java),
+      column_unit_test(rows__are_matched_by_id),
+      column_unit_test(lists_and_maps__cast_what_they_hold),
+      column_unit_test(nested_values__become_texts),
+      column_unit_test(bytes_in_nested_values__are_decoded_as_in_java),
+      column_unit_test(rubbish_under_null_parents__is_not_cast),
+      column_unit_test(a_cast_without_rule__is_unsupported),
+      column_unit_test(a_value_without_cast__names_the_column),
+      column_unit_test(dictionary_values_that_no_row_uses__do_no_harm),
+      column_unit_test(dictionaries__are_cast_once),
+      column_unit_test(empty_vectors__have_nothing_to_fail_on),
+      column_unit_test(casts__survive_failing_allocations),
+      column_unit_test(nested_texts__survive_failing_allocations),
+      column_unit_test(nested_texts__of_any_kind_are_taken_or_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

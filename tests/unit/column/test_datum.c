@@ -36,6 +36,7 @@ static tn_datum datum_of(column_test *t, const tn_type *type, const char *json, 
 }
 
 static void datum_texts__are_those_of_the_program_and_of_java(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *value, *json, *text;
   } cases[] = {
@@ -83,42 +84,36 @@ static void datum_texts__are_those_of_the_program_and_of_java(void **state) {
        "10000-01-01 00:00:00.000000000"},
       {"TIMESTAMP_LTZ(3)", "1709210096789", "\"2024-02-29T12:34:56.789000000Z\"",
        "2024-02-29 20:34:56.789"}};
-  column_test t;
   tn_zone *zone;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_zone_open(&t.env->mem, "+08:00", &zone, &err), TARN_OK);
+  assert_int_equal(tn_zone_open(&t->env->mem, "+08:00", &zone, &err), TARN_OK);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
-    const tn_type *type = parse_type(&t, cases[i].sql);
+    const tn_type *type = parse_type(t, cases[i].sql);
     char json[128];
     tn_vec vec;
     tn_datum d;
     snprintf(json, sizeof(json), "[%s]", cases[i].value);
-    d = datum_of(&t, type, json, &vec);
-    assert_text(&t, json_text, type, &d, zone, cases[i].json);
-    assert_text(&t, tn_datum_to_text, type, &d, zone, cases[i].text);
-    tn_vec_reset(t.env, &vec);
+    d = datum_of(t, type, json, &vec);
+    assert_text(t, json_text, type, &d, zone, cases[i].json);
+    assert_text(t, tn_datum_to_text, type, &d, zone, cases[i].text);
+    tn_vec_reset(t->env, &vec);
   }
-  tn_zone_free(&t.env->mem, zone);
-  column_test_end(&t);
+  tn_zone_free(&t->env->mem, zone);
 }
 
 static void datum_to_json__quotes_what_is_no_number(void **state) {
+  column_test *t = *state;
   static const tn_type type = {.root = TN_DOUBLE};
   tn_datum nan = {.v.f64 = NAN}, infinity = {.v.f64 = -INFINITY};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  assert_text(&t, json_text, &type, &nan, NULL, "\"NaN\"");
-  assert_text(&t, json_text, &type, &infinity, NULL, "\"-Infinity\"");
-  assert_text(&t, tn_datum_to_text, &type, &infinity, NULL, "-Infinity");
-  column_test_end(&t);
+  assert_text(t, json_text, &type, &nan, NULL, "\"NaN\"");
+  assert_text(t, json_text, &type, &infinity, NULL, "\"-Infinity\"");
+  assert_text(t, tn_datum_to_text, &type, &infinity, NULL, "-Infinity");
 }
 
 /* ------------------------------------------------------------------ vectors */
 
 static void vec_datum__reads_every_encoding_and_to_vec_writes_it(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *json, *encodings;
   } cases[] = {{"BOOLEAN", "[true,null,false]", "fdc"}, {"TINYINT", "[-5,null,7]", "fdc"},
@@ -126,42 +121,39 @@ static void vec_datum__reads_every_encoding_and_to_vec_writes_it(void **state) {
                {"BIGINT", "[-5,null,7]", "fdc"},        {"FLOAT", "[-1.5,null,7]", "fdc"},
                {"DOUBLE", "[-1.5,null,7]", "fdc"},      {"DECIMAL(30, 2)", "[-5,null,7]", "fdc"},
                {"STRING", "[\"ab\",null,\"\"]", "fdvc"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
-    const tn_type *type = parse_type(&t, cases[i].sql);
+    const tn_type *type = parse_type(t, cases[i].sql);
     tn_vec flat;
-    must_build(&t, type, cases[i].json, &flat);
+    must_build(t, type, cases[i].json, &flat);
     for (const char *e = cases[i].encodings; *e != '\0'; e++) {
       tn_vec vec;
       tarn_error err;
-      assert_int_equal(encode_vec(t.env, &flat, *e, &vec, &err), TARN_OK);
+      assert_int_equal(encode_vec(t->env, &flat, *e, &vec, &err), TARN_OK);
       for (int64_t row = 0; row < 3; row++) {
         tn_datum d = tn_vec_datum(&vec, row), copy;
         tn_vec one, wanted;
         char *text;
         memset(&one, 0, sizeof(one));
         memset(&wanted, 0, sizeof(wanted));
-        assert_true(tn_datum_copy(&t.arena, type, &d, &copy));
-        assert_int_equal(tn_datum_to_vec(t.env, type, &copy, &one, &err), TARN_OK);
-        assert_int_equal(tn_vec_copy_range(t.env, &vec, row, 1, &wanted, &err), TARN_OK);
+        assert_true(tn_datum_copy(&t->arena, type, &d, &copy));
+        assert_int_equal(tn_datum_to_vec(t->env, type, &copy, &one, &err), TARN_OK);
+        assert_int_equal(tn_vec_copy_range(t->env, &vec, row, 1, &wanted, &err), TARN_OK);
         text = vec_text(&wanted);
         assert_vec(&one, text);
         free(text);
-        tn_vec_reset(t.env, &one);
-        tn_vec_reset(t.env, &wanted);
+        tn_vec_reset(t->env, &one);
+        tn_vec_reset(t->env, &wanted);
       }
-      tn_vec_reset(t.env, &vec);
+      tn_vec_reset(t->env, &vec);
     }
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ orders */
 
 static void datum_compare__orders_numbers_and_strings(void **state) {
+  column_test *t = *state;
   /* ascending; NaN and -0.0 are added below */
   static const struct {
     const char *sql, *json;
@@ -174,13 +166,10 @@ static void datum_compare__orders_numbers_and_strings(void **state) {
        "\"99999999999999999999999999999999999999\"]"},
       {"STRING", "[\"\",\"a\",\"a\\u0001\",\"b\",\"\\u00e9\",\"\\uffff\",\"\\ud83d\\ude00\"]"},
       {"TIMESTAMP(9)", "[-1,0,\"9999999999999999999999\"]"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
-    const tn_type *type = parse_type(&t, cases[i].sql);
+    const tn_type *type = parse_type(t, cases[i].sql);
     tn_vec vec;
-    must_build(&t, type, cases[i].json, &vec);
+    must_build(t, type, cases[i].json, &vec);
     for (int64_t a = 0; a < vec.length; a++) {
       for (int64_t b = 0; b < vec.length; b++) {
         tn_datum x = tn_vec_datum(&vec, a), y = tn_vec_datum(&vec, b);
@@ -190,9 +179,8 @@ static void datum_compare__orders_numbers_and_strings(void **state) {
         assert_int_equal((c > 0) - (c < 0), sign);
       }
     }
-    tn_vec_reset(t.env, &vec);
+    tn_vec_reset(t->env, &vec);
   }
-  column_test_end(&t);
 }
 
 static void datum_compare__puts_nan_last_and_negative_zero_first(void **state) {
@@ -298,12 +286,10 @@ static void unescape(char *text) {
 }
 
 static void datum_from_text__casts_as_java_does(void **state) {
+  column_test *t = *state;
   char line[512], shown[256];
   int n = 0;
-  column_test t;
   FILE *f = open_data("text_casts.txt");
-  (void)state;
-  column_test_begin(&t);
   while (fgets(line, sizeof(line), f) != NULL) {
     char *text = strchr(line, '\t'), *wanted = text != NULL ? strchr(text + 1, '\t') : NULL;
     const tn_type *type;
@@ -318,8 +304,8 @@ static void datum_from_text__casts_as_java_does(void **state) {
     *wanted++ = '\0';
     wanted[strcspn(wanted, "\n")] = '\0';
     unescape(text);
-    type = parse_type(&t, line);
-    st = tn_datum_from_text(&t.arena, type, tn_slice_text(text), NULL, &d, &err);
+    type = parse_type(t, line);
+    st = tn_datum_from_text(&t->arena, type, tn_slice_text(text), NULL, &d, &err);
     if (st == TARN_OK) {
       show(type, &d, shown, sizeof(shown));
     }
@@ -332,12 +318,12 @@ static void datum_from_text__casts_as_java_does(void **state) {
   }
   fclose(f);
   assert_int_equal(n, 258);
-  column_test_end(&t);
 }
 
 /* What Paimon 1.4.2 gives in Europe/Berlin: a time in the gap moves on, one that comes twice is the
  * first. */
 static void datum_from_text__reads_ltz_in_the_zone(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *text;
     int64_t micros;
@@ -346,37 +332,30 @@ static void datum_from_text__reads_ltz_in_the_zone(void **state) {
                {"2024-03-31 02:30:00", INT64_C(1711848600000000)},
                {"2024-10-27 02:30:00", INT64_C(1729989000000000)},
                {"1900-01-01", INT64_C(-2208992400000000)}};
-  column_test t;
   tn_zone *zone;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_zone_open(&t.env->mem, "Europe/Berlin", &zone, &err), TARN_OK);
+  assert_int_equal(tn_zone_open(&t->env->mem, "Europe/Berlin", &zone, &err), TARN_OK);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_datum d;
-    assert_int_equal(tn_datum_from_text(&t.arena, parse_type(&t, "TIMESTAMP_LTZ(6)"),
+    assert_int_equal(tn_datum_from_text(&t->arena, parse_type(t, "TIMESTAMP_LTZ(6)"),
                                         tn_slice_text(cases[i].text), zone, &d, &err),
                      TARN_OK);
     assert_true(d.v.i64 == cases[i].micros);
   }
-  tn_zone_free(&t.env->mem, zone);
-  column_test_end(&t);
+  tn_zone_free(&t->env->mem, zone);
 }
 
 static void datum_from_text__refuses_years_that_do_not_fit(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_datum d;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_datum_from_text(&t.arena, parse_type(&t, "TIMESTAMP(6)"),
+  assert_int_equal(tn_datum_from_text(&t->arena, parse_type(t, "TIMESTAMP(6)"),
                                       tn_slice_text("+300000-01-01"), NULL, &d, &err),
                    TARN_E_INVALID);
   assert_non_null(strstr(err.message, "\"+300000-01-01\" is not a value of type TIMESTAMP(6)"));
-  assert_int_equal(tn_datum_from_text(&t.arena, parse_type(&t, "TIMESTAMP(3)"),
+  assert_int_equal(tn_datum_from_text(&t->arena, parse_type(t, "TIMESTAMP(3)"),
                                       tn_slice_text("+300000-01-01"), NULL, &d, &err),
                    TARN_OK);
-  column_test_end(&t);
 }
 
 /* ------------------------------------------------------------------ numbers and dates */
@@ -492,15 +471,15 @@ static void datums__survive_failing_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(datum_texts__are_those_of_the_program_and_of_java),
-      cmocka_unit_test(datum_to_json__quotes_what_is_no_number),
-      cmocka_unit_test(vec_datum__reads_every_encoding_and_to_vec_writes_it),
-      cmocka_unit_test(datum_compare__orders_numbers_and_strings),
+      column_unit_test(datum_texts__are_those_of_the_program_and_of_java),
+      column_unit_test(datum_to_json__quotes_what_is_no_number),
+      column_unit_test(vec_datum__reads_every_encoding_and_to_vec_writes_it),
+      column_unit_test(datum_compare__orders_numbers_and_strings),
       cmocka_unit_test(datum_compare__puts_nan_last_and_negative_zero_first),
       cmocka_unit_test(datum_compare__takes_signed_bytes_in_filters_but_not_in_keys),
-      cmocka_unit_test(datum_from_text__casts_as_java_does),
-      cmocka_unit_test(datum_from_text__reads_ltz_in_the_zone),
-      cmocka_unit_test(datum_from_text__refuses_years_that_do_not_fit),
+      column_unit_test(datum_from_text__casts_as_java_does),
+      column_unit_test(datum_from_text__reads_ltz_in_the_zone),
+      column_unit_test(datum_from_text__refuses_years_that_do_not_fit),
       cmocka_unit_test(float_text__matches_an_exact_search_and_reads_back),
       cmocka_unit_test(float_parse__rounds_halves_to_even),
       cmocka_unit_test(datums__survive_failing_allocations)};

@@ -93,19 +93,17 @@ static void rows_equal__survives_failing_allocations(void **state) {
 /* 200,000 entries in opposite order, and as many that are all alike: no time to look at all pairs.
  */
 static void rows_equal__is_linear_in_the_entries_of_maps(void **state) {
+  column_test *t = *state;
   enum { N = 200000 };
-  column_test t;
   tarn_error err;
   tn_vec vec = {0}, *entries;
   bool is_equal;
-  (void)state;
-  column_test_begin(&t);
-  assert_works(tn_vec_init(t.env, parse_type(&t, "MAP<INT, INT>"), &vec, &err), err);
-  assert_works(tn_vec_alloc(t.env, &vec, 2, 0, &err), err);
+  assert_works(tn_vec_init(t->env, parse_type(t, "MAP<INT, INT>"), &vec, &err), err);
+  assert_works(tn_vec_alloc(t->env, &vec, 2, 0, &err), err);
   entries = &vec.children[0];
-  assert_works(tn_vec_alloc(t.env, entries, 2 * N, 0, &err), err);
+  assert_works(tn_vec_alloc(t->env, entries, 2 * N, 0, &err), err);
   for (int32_t c = 0; c < 2; c++) {
-    assert_works(tn_vec_alloc(t.env, &entries->children[c], 2 * N, 0, &err), err);
+    assert_works(tn_vec_alloc(t->env, &entries->children[c], 2 * N, 0, &err), err);
     for (int32_t i = 0; i < N; i++) {
       ((int32_t *)entries->children[c].values)[i] = i < N / 2 ? i : N;
       ((int32_t *)entries->children[c].values)[2 * N - 1 - i] = i < N / 2 ? i : N;
@@ -113,20 +111,19 @@ static void rows_equal__is_linear_in_the_entries_of_maps(void **state) {
   }
   vec.offsets[1] = N;
   vec.offsets[2] = 2 * N;
-  assert_works(tn_vec_rows_equal(&t.env->mem, &vec, 0, &vec, 1, &is_equal, &err), err);
+  assert_works(tn_vec_rows_equal(&t->env->mem, &vec, 0, &vec, 1, &is_equal, &err), err);
   assert_true(is_equal);
   ((int32_t *)entries->children[1].values)[N - 1] = 7;
-  assert_works(tn_vec_rows_equal(&t.env->mem, &vec, 0, &vec, 1, &is_equal, &err), err);
+  assert_works(tn_vec_rows_equal(&t->env->mem, &vec, 0, &vec, 1, &is_equal, &err), err);
   assert_false(is_equal);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_equal__goes_by_value),
       cmocka_unit_test(rows_equal__survives_failing_allocations),
-      cmocka_unit_test(rows_equal__is_linear_in_the_entries_of_maps),
+      column_unit_test(rows_equal__is_linear_in_the_entries_of_maps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

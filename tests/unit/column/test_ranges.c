@@ -24,12 +24,10 @@ static uint32_t to_bits(const tn_ranges *ranges) {
 }
 
 static void ranges_add__merges_adjacent_ones(void **state) {
-  column_test t;
+  column_test *t = *state;
   tn_ranges r;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  tn_ranges_init(&r, &t.env->mem);
+  tn_ranges_init(&r, &t->env->mem);
   assert_int_equal(tn_ranges_add(&r, 0, 5, &err), TARN_OK);
   assert_int_equal(tn_ranges_add(&r, 5, 5, &err), TARN_OK);
   assert_int_equal(tn_ranges_add(&r, 5, 7, &err), TARN_OK);
@@ -37,22 +35,19 @@ static void ranges_add__merges_adjacent_ones(void **state) {
   assert_int_equal(r.count, 2);
   assert_int_equal(tn_ranges_rows(&r), 8);
   tn_ranges_reset(&r);
-  column_test_end(&t);
 }
 
 static void ranges__work_as_sets(void **state) {
-  column_test t;
+  column_test *t = *state;
   uint32_t seed = 1;
-  (void)state;
-  column_test_begin(&t);
   for (int i = 0; i < 3000; i++) {
     uint32_t x = (seed = seed * 1664525u + 1013904223u) >> 20;
     uint32_t y = (seed = seed * 1664525u + 1013904223u) >> 20;
     tarn_error err;
     tn_ranges a, b, c;
-    tn_ranges_init(&a, &t.env->mem);
-    tn_ranges_init(&b, &t.env->mem);
-    tn_ranges_init(&c, &t.env->mem);
+    tn_ranges_init(&a, &t->env->mem);
+    tn_ranges_init(&b, &t->env->mem);
+    tn_ranges_init(&c, &t->env->mem);
     assert_int_equal(from_bits(&a, x, &err), TARN_OK);
     assert_int_equal(from_bits(&b, y, &err), TARN_OK);
     assert_int_equal(from_bits(&c, x, &err), TARN_OK);
@@ -65,7 +60,6 @@ static void ranges__work_as_sets(void **state) {
     tn_ranges_reset(&b);
     tn_ranges_reset(&c);
   }
-  column_test_end(&t);
 }
 
 static tarn_status use_ranges(void *ctx, tarn_env *env, tarn_error *err) {
@@ -90,8 +84,8 @@ static void ranges__survive_failing_allocations(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(ranges_add__merges_adjacent_ones),
-                                     cmocka_unit_test(ranges__work_as_sets),
+  const struct CMUnitTest tests[] = {column_unit_test(ranges_add__merges_adjacent_ones),
+                                     column_unit_test(ranges__work_as_sets),
                                      cmocka_unit_test(ranges__survive_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@ static void sql_of(const tn_type *type, tarn_env *env, tn_buf *out) {
 }
 
 static void type_from_sql__accepts_what_java_accepts(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *printed;
   } cases[] = {{"INT", "INT"},
@@ -51,19 +52,16 @@ static void type_from_sql__accepts_what_java_accepts(void **state) {
                 "ROW<`a` INT, `b c` STRING NOT NULL COMMENT 'it''s', `date` DATE>"},
                {"ROW<`x``y` INT>", "ROW<`x``y` INT>"},
                {"ROW<>", "ROW<>"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_buf text;
-    sql_of(parse_type(&t, cases[i].sql), t.env, &text);
+    sql_of(parse_type(t, cases[i].sql), t->env, &text);
     assert_string_equal((char *)text.data, cases[i].printed);
     tn_buf_reset(&text);
   }
-  column_test_end(&t);
 }
 
 static void type_from_sql__refuses_with_a_position(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *message;
     tarn_status status;
@@ -92,27 +90,21 @@ static void type_from_sql__refuses_with_a_position(void **state) {
       {"ROW<a INT COMMENT b>", "single quotes", TARN_E_INVALID},
       {"GEOMETRY(4326)", "GEOMETRY columns are not supported", TARN_E_UNSUPPORTED},
       {"INTERVAL", "expected a type", TARN_E_INVALID}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tarn_error err;
     tn_type type;
-    assert_int_equal(tn_type_from_sql(&t.arena, cases[i].sql, NULL, &type, &err), cases[i].status);
+    assert_int_equal(tn_type_from_sql(&t->arena, cases[i].sql, NULL, &type, &err), cases[i].status);
     if (strstr(err.message, cases[i].message) == NULL) {
       fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].sql, cases[i].message, err.message);
     }
   }
-  column_test_end(&t);
 }
 
 static void type_from_sql__bounds_the_depth(void **state) {
-  column_test t;
+  column_test *t = *state;
   char sql[1024] = "";
   tn_type type;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
   for (int depth = 63; depth <= 64; depth++) {
     sql[0] = '\0';
     for (int i = 0; i < depth; i++) {
@@ -122,27 +114,23 @@ static void type_from_sql__bounds_the_depth(void **state) {
     for (int i = 0; i < depth; i++) {
       memcpy(sql + strlen(sql), ">", 2);
     }
-    assert_int_equal(tn_type_from_sql(&t.arena, sql, NULL, &type, &err),
+    assert_int_equal(tn_type_from_sql(&t->arena, sql, NULL, &type, &err),
                      depth == 63 ? TARN_OK : TARN_E_LIMIT);
   }
-  column_test_end(&t);
 }
 
 /* Spec: snapshot-schema, "Assignment order": c_row ROW<a INT, b ROW<x STRING>> gives a, x, b. */
 static void type_from_sql__numbers_a_field_after_those_inside_it(void **state) {
-  column_test t;
+  column_test *t = *state;
   int32_t next = 29;
   tn_type type;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_type_from_sql(&t.arena, "ROW<a INT, b ROW<x STRING>>", &next, &type, &err),
+  assert_int_equal(tn_type_from_sql(&t->arena, "ROW<a INT, b ROW<x STRING>>", &next, &type, &err),
                    TARN_OK);
   assert_int_equal(next, 32);
   assert_int_equal(type.fields[0].id, 29);
   assert_int_equal(type.fields[1].id, 31);
   assert_int_equal(type.fields[1].type.fields[0].id, 30);
-  column_test_end(&t);
 }
 
 static tarn_status from_json(column_test *t, const char *json, tn_type *out, tarn_error *err) {
@@ -155,6 +143,7 @@ static tarn_status from_json(column_test *t, const char *json, tn_type *out, tar
 }
 
 static void type_from_json__round_trips_to_what_java_writes(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *json, *written; /* NULL: the same */
   } cases[] = {
@@ -176,16 +165,13 @@ static void type_from_json__round_trips_to_what_java_writes(void **state) {
        "\"INT\"}]}",
        "{\"type\":\"ROW\",\"fields\":[{\"id\":0,\"name\":\"a\",\"type\":\"INT\"},{\"id\":1,"
        "\"name\":\"b\",\"type\":\"INT\"}]}"}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tarn_error err;
     tn_type type, copy;
     tn_buf out;
-    tn_buf_init(&out, &t.env->mem, 1 << 20);
-    assert_int_equal(from_json(&t, cases[i].json, &type, &err), TARN_OK);
-    assert_int_equal(tn_type_copy(&t.arena, &type, &copy, &err), TARN_OK);
+    tn_buf_init(&out, &t->env->mem, 1 << 20);
+    assert_int_equal(from_json(t, cases[i].json, &type, &err), TARN_OK);
+    assert_int_equal(tn_type_copy(&t->arena, &type, &copy, &err), TARN_OK);
     assert_true(tn_type_equal(&type, &copy, true));
     assert_int_equal(tn_type_to_json(&copy, &out, &err), TARN_OK);
     assert_int_equal(tn_buf_append(&out, "", 1, &err), TARN_OK);
@@ -193,10 +179,10 @@ static void type_from_json__round_trips_to_what_java_writes(void **state) {
                         cases[i].written != NULL ? cases[i].written : cases[i].json);
     tn_buf_reset(&out);
   }
-  column_test_end(&t);
 }
 
 static void type_from_json__refuses_what_is_no_type(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *json, *message;
     tarn_status status;
@@ -224,21 +210,18 @@ static void type_from_json__refuses_what_is_no_type(void **state) {
       {"{\"type\":\"VECTOR\",\"element\":\"STRING\",\"length\":3}", "VECTOR", TARN_E_CORRUPT},
       {"{\"type\":\"VECTOR\",\"element\":\"INT\",\"length\":0}", "VECTOR", TARN_E_CORRUPT},
       {"{\"type\":\"VECTOR\",\"element\":\"INT\"}", "length", TARN_E_CORRUPT}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tarn_error err;
     tn_type type;
-    assert_int_equal(from_json(&t, cases[i].json, &type, &err), cases[i].status);
+    assert_int_equal(from_json(t, cases[i].json, &type, &err), cases[i].status);
     if (strstr(err.message, cases[i].message) == NULL) {
       fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].json, cases[i].message, err.message);
     }
   }
-  column_test_end(&t);
 }
 
 static void type_layout__follows_the_precision_of_timestamps(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql;
     tn_layout layout;
@@ -250,35 +233,28 @@ static void type_layout__follows_the_precision_of_timestamps(void **state) {
                {"DECIMAL(1, 0)", TN_LAYOUT_I128},
                {"VECTOR<INT, 2>", TN_LAYOUT_FIXED_LIST},
                {"VARIANT", TN_LAYOUT_STRUCT}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
-    assert_int_equal(tn_type_layout(parse_type(&t, cases[i].sql)), cases[i].layout);
+    assert_int_equal(tn_type_layout(parse_type(t, cases[i].sql)), cases[i].layout);
   }
   assert_int_equal(tn_timestamp_ticks(3), 1000);
   assert_int_equal(tn_timestamp_ticks(4), 1000000);
   assert_int_equal(tn_timestamp_ticks(7), 1000000000);
-  column_test_end(&t);
 }
 
 static void type_equal__goes_by_ids_of_fields(void **state) {
-  column_test t;
+  column_test *t = *state;
   int32_t ids = 1, other = 2, same = 1;
   tn_type a, b, c;
   tarn_error err;
-  (void)state;
-  column_test_begin(&t);
-  assert_int_equal(tn_type_from_sql(&t.arena, "ROW<a INT>", &ids, &a, &err), TARN_OK);
-  assert_int_equal(tn_type_from_sql(&t.arena, "ROW<a INT>", &other, &b, &err), TARN_OK);
-  assert_int_equal(tn_type_from_sql(&t.arena, "ROW<z INT NOT NULL>", &same, &c, &err), TARN_OK);
+  assert_int_equal(tn_type_from_sql(&t->arena, "ROW<a INT>", &ids, &a, &err), TARN_OK);
+  assert_int_equal(tn_type_from_sql(&t->arena, "ROW<a INT>", &other, &b, &err), TARN_OK);
+  assert_int_equal(tn_type_from_sql(&t->arena, "ROW<z INT NOT NULL>", &same, &c, &err), TARN_OK);
   assert_false(tn_type_equal(&a, &b, false));
   assert_true(tn_type_equal(&a, &c, false));
   assert_false(tn_type_equal(&a, &c, true));
-  assert_false(tn_type_equal(parse_type(&t, "ROW<a INT>"), parse_type(&t, "ROW<b INT>"), false));
+  assert_false(tn_type_equal(parse_type(t, "ROW<a INT>"), parse_type(t, "ROW<b INT>"), false));
   assert_false(
-      tn_type_equal(parse_type(&t, "DECIMAL(5, 2)"), parse_type(&t, "DECIMAL(5, 3)"), false));
-  column_test_end(&t);
+      tn_type_equal(parse_type(t, "DECIMAL(5, 2)"), parse_type(t, "DECIMAL(5, 3)"), false));
 }
 
 static void fields_find__is_exact(void **state) {
@@ -292,14 +268,14 @@ static void fields_find__is_exact(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(type_from_sql__accepts_what_java_accepts),
-      cmocka_unit_test(type_from_sql__refuses_with_a_position),
-      cmocka_unit_test(type_from_sql__bounds_the_depth),
-      cmocka_unit_test(type_from_sql__numbers_a_field_after_those_inside_it),
-      cmocka_unit_test(type_from_json__round_trips_to_what_java_writes),
-      cmocka_unit_test(type_from_json__refuses_what_is_no_type),
-      cmocka_unit_test(type_layout__follows_the_precision_of_timestamps),
-      cmocka_unit_test(type_equal__goes_by_ids_of_fields),
+      column_unit_test(type_from_sql__accepts_what_java_accepts),
+      column_unit_test(type_from_sql__refuses_with_a_position),
+      column_unit_test(type_from_sql__bounds_the_depth),
+      column_unit_test(type_from_sql__numbers_a_field_after_those_inside_it),
+      column_unit_test(type_from_json__round_trips_to_what_java_writes),
+      column_unit_test(type_from_json__refuses_what_is_no_type),
+      column_unit_test(type_layout__follows_the_precision_of_timestamps),
+      column_unit_test(type_equal__goes_by_ids_of_fields),
       cmocka_unit_test(fields_find__is_exact)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,14 +26,12 @@ static char *next_part(char **line) {
 }
 
 static void variant_to_json__prints_what_java_prints(void **state) {
+  column_test *t = *state;
   static char line[8192];
   static uint8_t metadata[4096], value[4096];
-  column_test t;
   char path[512];
   int n = 0;
   FILE *f;
-  (void)state;
-  column_test_begin(&t);
   snprintf(path, sizeof(path), "%s/tests/unit/column/data/variants.txt", TARN_SOURCE_DIR);
   f = fopen(path, "r");
   assert_non_null(f);
@@ -50,8 +48,8 @@ static void variant_to_json__prints_what_java_prints(void **state) {
     line[strcspn(line, "\n")] = '\0';
     m = tn_slice_of(metadata, from_hex(next_part(&rest), metadata));
     v = tn_slice_of(value, from_hex(next_part(&rest), value));
-    assert_int_equal(tn_zone_open(&t.env->mem, next_part(&rest), &zone, &err), TARN_OK);
-    tn_buf_init(&out, &t.env->mem, 1 << 20);
+    assert_int_equal(tn_zone_open(&t->env->mem, next_part(&rest), &zone, &err), TARN_OK);
+    tn_buf_init(&out, &t->env->mem, 1 << 20);
     st = tn_variant_to_json(m, v, zone, &out, &err);
     if (strcmp(rest, "!") == 0) {
       assert_int_equal(st, TARN_E_CORRUPT);
@@ -61,12 +59,11 @@ static void variant_to_json__prints_what_java_prints(void **state) {
       assert_string_equal((char *)out.data, rest);
     }
     tn_buf_reset(&out);
-    tn_zone_free(&t.env->mem, zone);
+    tn_zone_free(&t->env->mem, zone);
     n++;
   }
   fclose(f);
   assert_int_equal(n, 135);
-  column_test_end(&t);
 }
 
 /* 03 01 00 n: an array of one element of n bytes, which is the next array. */
@@ -123,7 +120,7 @@ static void variant_to_json__survives_failing_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(variant_to_json__prints_what_java_prints),
+      column_unit_test(variant_to_json__prints_what_java_prints),
       cmocka_unit_test(variant_to_json__bounds_the_depth),
       cmocka_unit_test(variant_to_json__keeps_to_the_limit_of_its_output),
       cmocka_unit_test(variant_to_json__survives_failing_allocations)};

@@ -56,12 +56,10 @@ static void build_case(column_test *t, const struct layout_case *c, tn_vec *out)
 }
 
 static void vec_encodings__hold_the_same_rows(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
     tn_vec flat;
-    build_case(&t, &layouts[i], &flat);
+    build_case(t, &layouts[i], &flat);
     for (const char *e = layouts[i].encodings; *e != '\0'; e++) {
       static const uint32_t zeros[5] = {0};
       char expected[1024];
@@ -69,88 +67,79 @@ static void vec_encodings__hold_the_same_rows(void **state) {
       tn_vec encoded, shared;
       memset(&shared, 0, sizeof(shared));
       join(&layouts[i], *e == 'c' ? zeros : all_rows, 5, expected, sizeof(expected));
-      assert_int_equal(encode_vec(t.env, &flat, *e, &encoded, &err), TARN_OK);
+      assert_int_equal(encode_vec(t->env, &flat, *e, &encoded, &err), TARN_OK);
       assert_vec(&encoded, expected);
-      assert_int_equal(tn_vec_share(t.env, &encoded, &shared, &err), TARN_OK);
-      tn_vec_reset(t.env, &encoded);
+      assert_int_equal(tn_vec_share(t->env, &encoded, &shared, &err), TARN_OK);
+      tn_vec_reset(t->env, &encoded);
       assert_vec(&shared, expected);
-      assert_int_equal(tn_vec_flatten(t.env, &shared, &err), TARN_OK);
+      assert_int_equal(tn_vec_flatten(t->env, &shared, &err), TARN_OK);
       assert_int_equal(shared.encoding, TN_VEC_FLAT);
       assert_vec(&shared, expected);
-      tn_vec_reset(t.env, &shared);
+      tn_vec_reset(t->env, &shared);
     }
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 static void vec_take__copies_any_rows_of_any_encoding(void **state) {
+  column_test *t = *state;
   static const uint32_t rows[] = {4, 0, 0, 3, 2, 1, 4};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
     tn_vec flat;
-    build_case(&t, &layouts[i], &flat);
+    build_case(t, &layouts[i], &flat);
     for (const char *e = layouts[i].encodings; *e != '\0'; e++) {
       static const uint32_t zeros[7] = {0};
       char expected[1024];
       tarn_error err;
       tn_vec encoded, out;
       memset(&out, 0, sizeof(out));
-      assert_int_equal(encode_vec(t.env, &flat, *e, &encoded, &err), TARN_OK);
+      assert_int_equal(encode_vec(t->env, &flat, *e, &encoded, &err), TARN_OK);
       join(&layouts[i], *e == 'c' ? zeros : rows, 7, expected, sizeof(expected));
-      assert_int_equal(tn_vec_take(t.env, &encoded, rows, 7, &out, &err), TARN_OK);
+      assert_int_equal(tn_vec_take(t->env, &encoded, rows, 7, &out, &err), TARN_OK);
       assert_vec(&out, expected);
-      assert_int_equal(tn_vec_take(t.env, &encoded, rows, 0, &out, &err), TARN_OK);
+      assert_int_equal(tn_vec_take(t->env, &encoded, rows, 0, &out, &err), TARN_OK);
       assert_vec(&out, "[]");
-      tn_vec_reset(t.env, &out);
-      tn_vec_reset(t.env, &encoded);
+      tn_vec_reset(t->env, &out);
+      tn_vec_reset(t->env, &encoded);
     }
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 static void vec_copy_range__copies_every_range(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
     tn_vec flat;
-    build_case(&t, &layouts[i], &flat);
+    build_case(t, &layouts[i], &flat);
     for (const char *e = layouts[i].encodings; *e != 'c'; e++) {
       tarn_error err;
       tn_vec encoded, out;
       memset(&out, 0, sizeof(out));
-      assert_int_equal(encode_vec(t.env, &flat, *e, &encoded, &err), TARN_OK);
+      assert_int_equal(encode_vec(t->env, &flat, *e, &encoded, &err), TARN_OK);
       for (int64_t begin = 0; begin <= 5; begin++) {
         for (int64_t n = 0; begin + n <= 5; n++) {
           char expected[1024];
           join(&layouts[i], all_rows + begin, (size_t)n, expected, sizeof(expected));
-          assert_int_equal(tn_vec_copy_range(t.env, &encoded, begin, n, &out, &err), TARN_OK);
+          assert_int_equal(tn_vec_copy_range(t->env, &encoded, begin, n, &out, &err), TARN_OK);
           assert_vec(&out, expected);
         }
       }
-      tn_vec_reset(t.env, &out);
-      tn_vec_reset(t.env, &encoded);
+      tn_vec_reset(t->env, &out);
+      tn_vec_reset(t->env, &encoded);
     }
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 /* Every pair of encodings as sources 0 and 1. */
 static void vec_gather__mixes_sources_of_any_encoding(void **state) {
+  column_test *t = *state;
   static const tn_row_ref refs[] = {{0, 4}, {1, 0}, {1, 3}, {0, 2}, {0, 1}, {1, 4}, {1, 2}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
     const char *encodings = layouts[i].encodings;
     size_t n = strlen(encodings);
     tn_vec flat;
-    build_case(&t, &layouts[i], &flat);
+    build_case(t, &layouts[i], &flat);
     for (size_t pair = 0; pair < n * n; pair++) {
       char kinds[2] = {encodings[pair / n], encodings[pair % n]}, expected[1024];
       uint32_t rows[TN_COUNT(refs)];
@@ -159,78 +148,72 @@ static void vec_gather__mixes_sources_of_any_encoding(void **state) {
       const tn_vec *list[2] = {&sources[0], &sources[1]};
       memset(&out, 0, sizeof(out));
       for (int s = 0; s < 2; s++) {
-        assert_int_equal(encode_vec(t.env, &flat, kinds[s], &sources[s], &err), TARN_OK);
+        assert_int_equal(encode_vec(t->env, &flat, kinds[s], &sources[s], &err), TARN_OK);
       }
       for (size_t k = 0; k < TN_COUNT(refs); k++) {
         rows[k] = kinds[refs[k].source] == 'c' ? 0 : refs[k].row;
       }
       join(&layouts[i], rows, TN_COUNT(refs), expected, sizeof(expected));
-      assert_int_equal(tn_vec_gather(t.env, flat.type, list, 2, refs, TN_COUNT(refs), &out, &err),
+      assert_int_equal(tn_vec_gather(t->env, flat.type, list, 2, refs, TN_COUNT(refs), &out, &err),
                        TARN_OK);
       assert_vec(&out, expected);
-      tn_vec_reset(t.env, &out);
-      tn_vec_reset(t.env, &sources[0]);
-      tn_vec_reset(t.env, &sources[1]);
+      tn_vec_reset(t->env, &out);
+      tn_vec_reset(t->env, &sources[0]);
+      tn_vec_reset(t->env, &sources[1]);
     }
-    tn_vec_reset(t.env, &flat);
+    tn_vec_reset(t->env, &flat);
   }
-  column_test_end(&t);
 }
 
 static void vec_gather__takes_no_source_and_many(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
   tn_vec vec, out;
   const tn_vec *list[100];
   tn_row_ref refs[300];
-  (void)state;
-  column_test_begin(&t);
   memset(&out, 0, sizeof(out));
-  must_build(&t, parse_type(&t, "INT"), "[0,1,null]", &vec);
+  must_build(t, parse_type(t, "INT"), "[0,1,null]", &vec);
   for (uint32_t i = 0; i < 100; i++) {
     list[i] = &vec;
   }
   for (uint32_t i = 0; i < 300; i++) {
     refs[i] = (tn_row_ref){i % 100, i % 3};
   }
-  assert_int_equal(tn_vec_gather(t.env, vec.type, NULL, 0, NULL, 0, &out, &err), TARN_OK);
+  assert_int_equal(tn_vec_gather(t->env, vec.type, NULL, 0, NULL, 0, &out, &err), TARN_OK);
   assert_vec(&out, "[]");
-  assert_int_equal(tn_vec_gather(t.env, vec.type, list, 100, refs, 300, &out, &err), TARN_OK);
+  assert_int_equal(tn_vec_gather(t->env, vec.type, list, 100, refs, 300, &out, &err), TARN_OK);
   assert_int_equal(out.null_count, 100);
   for (int64_t i = 0; i < 300; i++) {
     assert_int_equal(tn_vec_is_null(&out, i), i % 3 == 2);
     assert_true(i % 3 == 2 || ((int32_t *)out.values)[i] == i % 3);
   }
-  tn_vec_reset(t.env, &out);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &out);
+  tn_vec_reset(t->env, &vec);
 }
 
 static void vec_gather__refuses_more_bytes_than_offsets_count(void **state) {
+  column_test *t = *state;
   static const uint8_t lone[65] = {'x'};
-  column_test t;
   tarn_error err;
   tn_vec vec, out;
   tn_view *views;
   uint32_t rows[3] = {0, 0, 0};
   tn_row_ref refs[3] = {{0, 0}, {0, 0}, {0, 0}};
   const tn_vec *list[] = {&vec};
-  (void)state;
-  column_test_begin(&t);
   memset(&vec, 0, sizeof(vec));
   memset(&out, 0, sizeof(out));
-  assert_int_equal(tn_vec_init_views(t.env, parse_type(&t, "STRING"), 1, &vec, &err), TARN_OK);
+  assert_int_equal(tn_vec_init_views(t->env, parse_type(t, "STRING"), 1, &vec, &err), TARN_OK);
   views = vec.values;
   views[0] = (tn_view){lone, 1 << 30};
-  assert_int_equal(tn_vec_take(t.env, &vec, rows, 3, &out, &err), TARN_E_LIMIT);
+  assert_int_equal(tn_vec_take(t->env, &vec, rows, 3, &out, &err), TARN_E_LIMIT);
   assert_non_null(strstr(err.message, "3221225472"));
   assert_null(out.type);
   assert_true(tn_vec_gather_bytes(list, refs, 3) == INT64_C(3) << 30);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 static void vec_gather_bytes__bounds_every_offset(void **state) {
+  column_test *t = *state;
   static const struct {
     const char *sql, *json;
     int64_t bytes;
@@ -241,48 +224,39 @@ static void vec_gather_bytes__bounds_every_offset(void **state) {
                {"ROW<a INT, b STRING>", "[[1,\"ab\"],null,[2,\"\"]]", 14},
                {"VECTOR<FLOAT, 2>", "[[1,2],[1,2],[1,2]]", 30}};
   static const tn_row_ref refs[] = {{0, 0}, {0, 1}, {0, 2}};
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
     tn_vec vec;
     const tn_vec *list[] = {&vec};
-    must_build(&t, parse_type(&t, cases[i].sql), cases[i].json, &vec);
+    must_build(t, parse_type(t, cases[i].sql), cases[i].json, &vec);
     assert_int_equal(tn_vec_gather_bytes(list, refs, 3), cases[i].bytes);
-    tn_vec_reset(t.env, &vec);
+    tn_vec_reset(t->env, &vec);
   }
-  column_test_end(&t);
 }
 
 static void vec_init_nulls__makes_valid_vectors_of_every_type(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
-    const tn_type *type = parse_type(&t, layouts[i].sql);
+    const tn_type *type = parse_type(t, layouts[i].sql);
     tarn_error err;
     tn_vec vec;
     memset(&vec, 0, sizeof(vec));
     for (int is_flat = 0; is_flat <= 1; is_flat++) {
-      assert_int_equal(tn_vec_init_nulls(t.env, type, 3, is_flat, &vec, &err), TARN_OK);
+      assert_int_equal(tn_vec_init_nulls(t->env, type, 3, is_flat, &vec, &err), TARN_OK);
       assert_int_equal(vec.encoding, is_flat ? TN_VEC_FLAT : TN_VEC_CONST);
       assert_int_equal(vec.null_count, 3);
       assert_vec(&vec, "[null,null,null]");
     }
-    tn_vec_reset(t.env, &vec);
+    tn_vec_reset(t->env, &vec);
   }
-  column_test_end(&t);
 }
 
 static void vec_validate__finds_what_is_broken(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
   tn_vec vec, dict, views;
-  (void)state;
-  column_test_begin(&t);
-  must_build(&t, parse_type(&t, "STRING"), "[\"ab\",null,\"cd\"]", &vec);
-  assert_int_equal(encode_vec(t.env, &vec, 'd', &dict, &err), TARN_OK);
-  assert_int_equal(encode_vec(t.env, &vec, 'v', &views, &err), TARN_OK);
+  must_build(t, parse_type(t, "STRING"), "[\"ab\",null,\"cd\"]", &vec);
+  assert_int_equal(encode_vec(t->env, &vec, 'd', &dict, &err), TARN_OK);
+  assert_int_equal(encode_vec(t->env, &vec, 'v', &views, &err), TARN_OK);
 
   ((int32_t *)dict.values)[0] = 3;
   assert_int_equal(tn_vec_validate(&dict, &err), TARN_E_CORRUPT);
@@ -308,27 +282,24 @@ static void vec_validate__finds_what_is_broken(void **state) {
   vec.length = 1000;
   assert_int_equal(tn_vec_validate(&vec, &err), TARN_E_CORRUPT);
   vec.length = 3;
-  tn_vec_reset(t.env, &vec);
-  tn_vec_reset(t.env, &dict);
-  tn_vec_reset(t.env, &views);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
+  tn_vec_reset(t->env, &dict);
+  tn_vec_reset(t->env, &views);
 }
 
 static void batch_clear__keeps_columns_that_can_be_filled_again(void **state) {
-  column_test t;
+  column_test *t = *state;
   tarn_error err;
   tn_batch batch, moved;
   const tn_type *type;
-  (void)state;
-  column_test_begin(&t);
-  type = parse_type(&t, "ROW<a INT, b ARRAY<INT>>");
-  assert_int_equal(tn_batch_init(t.env, type->fields, 2, &batch, &err), TARN_OK);
+  type = parse_type(t, "ROW<a INT, b ARRAY<INT>>");
+  assert_int_equal(tn_batch_init(t->env, type->fields, 2, &batch, &err), TARN_OK);
   assert_int_equal(batch.first_position, -1);
-  assert_int_equal(tn_vec_alloc(t.env, &batch.columns[0], 2, 0, &err), TARN_OK);
+  assert_int_equal(tn_vec_alloc(t->env, &batch.columns[0], 2, 0, &err), TARN_OK);
   assert_int_equal(
-      tn_vec_init_nulls(t.env, batch.columns[1].type, 2, false, &batch.columns[1], &err), TARN_OK);
+      tn_vec_init_nulls(t->env, batch.columns[1].type, 2, false, &batch.columns[1], &err), TARN_OK);
   batch.n_rows = 2;
-  tn_batch_clear(t.env, &batch);
+  tn_batch_clear(t->env, &batch);
   assert_int_equal(batch.n_rows, 0);
   for (int i = 0; i < 2; i++) {
     assert_vec(&batch.columns[i], "[]");
@@ -336,9 +307,8 @@ static void batch_clear__keeps_columns_that_can_be_filled_again(void **state) {
   }
   assert_int_equal(batch.columns[1].n_children, 1);
   tn_batch_move(&moved, &batch);
-  tn_batch_reset(t.env, &batch);
-  tn_batch_reset(t.env, &moved);
-  column_test_end(&t);
+  tn_batch_reset(t->env, &batch);
+  tn_batch_reset(t->env, &moved);
 }
 
 /* ------------------------------------------------------------------ torture */
@@ -378,32 +348,29 @@ done:
 }
 
 static void vectors__survive_failing_allocations(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
+  column_test *t = *state;
   for (size_t i = 0; i < TN_COUNT(layouts); i++) {
     for (const char *e = layouts[i].encodings; *e != '\0'; e++) {
       char json[1024];
-      copies c = {parse_type(&t, layouts[i].sql), json, *e};
+      copies c = {parse_type(t, layouts[i].sql), json, *e};
       join(&layouts[i], all_rows, 5, json, sizeof(json));
       assert_true(tn_torture(copy_in_every_way, &c, TARN_OK) > 5);
     }
   }
-  column_test_end(&t);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vec_encodings__hold_the_same_rows),
-      cmocka_unit_test(vec_take__copies_any_rows_of_any_encoding),
-      cmocka_unit_test(vec_copy_range__copies_every_range),
-      cmocka_unit_test(vec_gather__mixes_sources_of_any_encoding),
-      cmocka_unit_test(vec_gather__takes_no_source_and_many),
-      cmocka_unit_test(vec_gather__refuses_more_bytes_than_offsets_count),
-      cmocka_unit_test(vec_gather_bytes__bounds_every_offset),
-      cmocka_unit_test(vec_init_nulls__makes_valid_vectors_of_every_type),
-      cmocka_unit_test(vec_validate__finds_what_is_broken),
-      cmocka_unit_test(batch_clear__keeps_columns_that_can_be_filled_again),
-      cmocka_unit_test(vectors__survive_failing_allocations)};
+      column_unit_test(vec_encodings__hold_the_same_rows),
+      column_unit_test(vec_take__copies_any_rows_of_any_encoding),
+      column_unit_test(vec_copy_range__copies_every_range),
+      column_unit_test(vec_gather__mixes_sources_of_any_encoding),
+      column_unit_test(vec_gather__takes_no_source_and_many),
+      column_unit_test(vec_gather__refuses_more_bytes_than_offsets_count),
+      column_unit_test(vec_gather_bytes__bounds_every_offset),
+      column_unit_test(vec_init_nulls__makes_valid_vectors_of_every_type),
+      column_unit_test(vec_validate__finds_what_is_broken),
+      column_unit_test(batch_clear__keeps_columns_that_can_be_filled_again),
+      column_unit_test(vectors__survive_failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

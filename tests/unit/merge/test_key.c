@@ -88,15 +88,13 @@ static void key_prefixes__keep_the_order_of_each_type(void **state) {
 }
 
 static void key_prefixes__take_every_nan_as_one_greatest_value(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  tn_field field = {.id = 0, .name = "k", .type = *parse_type(&t, "DOUBLE NOT NULL")};
+  column_test *t = *state;
+  tn_field field = {.id = 0, .name = "k", .type = *parse_type(t, "DOUBLE NOT NULL")};
   const uint64_t bits[] = {0x7ff0000000000000u, 0x7ff8000000000000u, 0xfff8000000000001u};
   uint64_t prefixes[3];
   tarn_error err;
   tn_vec vec;
-  must_build(&t, &field.type, "[0,0,0]", &vec);
+  must_build(t, &field.type, "[0,0,0]", &vec);
   memcpy(vec.values, bits, sizeof(bits));
   tn_batch batch = batch_of(&field, 1, &vec);
   assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_OK);
@@ -104,8 +102,7 @@ static void key_prefixes__take_every_nan_as_one_greatest_value(void **state) {
   assert_true(prefixes[1] == prefixes[2]);
   assert_int_equal(tn_key_compare(&batch, 1, &batch, 2, 1), 0);
   assert_true(tn_key_compare(&batch, 0, &batch, 2, 1) < 0);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 /* Several columns: rows in ascending order, as JSON columns. */
@@ -167,14 +164,12 @@ static void key_prefixes__pack_as_many_columns_as_fit(void **state) {
 }
 
 static void key_prefixes__begin_behind_the_common_start(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  tn_field field = {.id = 0, .name = "k", .type = *parse_type(&t, "STRING NOT NULL")};
+  column_test *t = *state;
+  tn_field field = {.id = 0, .name = "k", .type = *parse_type(t, "STRING NOT NULL")};
   uint64_t prefixes[3];
   tarn_error err;
   tn_vec vec;
-  must_build(&t, &field.type, "[\"customer-\",\"customer-1\",\"customer-2\"]", &vec);
+  must_build(t, &field.type, "[\"customer-\",\"customer-1\",\"customer-2\"]", &vec);
   tn_batch batch = batch_of(&field, 1, &vec);
   assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("customer-"), prefixes, &err), TARN_OK);
   assert_true(prefixes[0] < prefixes[1] && prefixes[1] < prefixes[2]);
@@ -183,61 +178,51 @@ static void key_prefixes__begin_behind_the_common_start(void **state) {
   assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("customer-1"), prefixes, &err),
                    TARN_E_CORRUPT);
   assert_int_equal(tn_key_prefixes(&batch, 1, tn_slice_text("d"), prefixes, &err), TARN_E_CORRUPT);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 static void key_prefixes__refuse_a_null(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  tn_field field = {.id = 0, .name = "the_key", .type = *parse_type(&t, "INT")};
+  column_test *t = *state;
+  tn_field field = {.id = 0, .name = "the_key", .type = *parse_type(t, "INT")};
   uint64_t prefixes[2];
   tarn_error err;
   tn_vec vec;
-  must_build(&t, &field.type, "[1,null]", &vec);
+  must_build(t, &field.type, "[1,null]", &vec);
   tn_batch batch = batch_of(&field, 1, &vec);
   assert_int_equal(tn_key_prefixes(&batch, 1, none, prefixes, &err), TARN_E_CORRUPT);
   assert_non_null(strstr(err.message, "the_key"));
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 static void key_compare_value__puts_nulls_first(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  const tn_type *type = parse_type(&t, "INT");
+  column_test *t = *state;
+  const tn_type *type = parse_type(t, "INT");
   tn_vec vec;
-  must_build(&t, type, "[null,-5,7]", &vec);
+  must_build(t, type, "[null,-5,7]", &vec);
   assert_int_equal(tn_key_compare_value(&vec, 0, &vec, 0), 0);
   assert_true(tn_key_compare_value(&vec, 0, &vec, 1) < 0);
   assert_true(tn_key_compare_value(&vec, 2, &vec, 0) > 0);
   assert_true(tn_key_compare_value(&vec, 1, &vec, 2) < 0);
-  tn_vec_reset(t.env, &vec);
-  column_test_end(&t);
+  tn_vec_reset(t->env, &vec);
 }
 
 static void key_has_order__tells_nested_types(void **state) {
-  column_test t;
-  (void)state;
-  column_test_begin(&t);
-  assert_true(tn_key_has_order(parse_type(&t, "STRING")));
-  assert_true(tn_key_has_order(parse_type(&t, "DECIMAL(38, 0)")));
-  assert_false(tn_key_has_order(parse_type(&t, "ARRAY<INT>")));
-  assert_false(tn_key_has_order(parse_type(&t, "ROW<a INT>")));
-  column_test_end(&t);
+  column_test *t = *state;
+  assert_true(tn_key_has_order(parse_type(t, "STRING")));
+  assert_true(tn_key_has_order(parse_type(t, "DECIMAL(38, 0)")));
+  assert_false(tn_key_has_order(parse_type(t, "ARRAY<INT>")));
+  assert_false(tn_key_has_order(parse_type(t, "ROW<a INT>")));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(key_prefixes__keep_the_order_of_each_type),
-      cmocka_unit_test(key_prefixes__take_every_nan_as_one_greatest_value),
+      column_unit_test(key_prefixes__take_every_nan_as_one_greatest_value),
       cmocka_unit_test(key_prefixes__pack_as_many_columns_as_fit),
-      cmocka_unit_test(key_prefixes__begin_behind_the_common_start),
-      cmocka_unit_test(key_prefixes__refuse_a_null),
-      cmocka_unit_test(key_compare_value__puts_nulls_first),
-      cmocka_unit_test(key_has_order__tells_nested_types),
+      column_unit_test(key_prefixes__begin_behind_the_common_start),
+      column_unit_test(key_prefixes__refuse_a_null),
+      column_unit_test(key_compare_value__puts_nulls_first),
+      column_unit_test(key_has_order__tells_nested_types),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
