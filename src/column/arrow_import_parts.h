@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "column/arrow_import.h"
+#include "column/bits.h"
 
 typedef enum tn_import_kind {
   TN_IMPORT_NULLS, /* whatever the array holds: all null */
@@ -46,6 +47,16 @@ struct tn_import_node {
   tn_import_node *dictionary;
 };
 
+struct tn_arrow_import {
+  const tn_field *fields;
+  int32_t n_fields;
+  tn_import_node *nodes; /* one a field */
+  int32_t *places;       /* in the struct; -1: missing */
+  int32_t kind_place;    /* -1: none */
+  int64_t n_children;    /* of the struct */
+  int64_t base;          /* row that is row 0 of the rows at hand */
+};
+
 /* begin: without the array's own offset. out is all zero or initialised. */
 TN_CHECKED tarn_status tn_import_vec(tarn_env *env, const tn_import_node *node,
                                      const struct ArrowArray *array, int64_t begin, int64_t n,
@@ -64,6 +75,21 @@ TN_CHECKED tarn_status tn_import_valid(tarn_env *env, const struct ArrowArray *a
 TN_CHECKED tarn_status tn_import_values(tarn_env *env, const tn_import_node *node,
                                         const struct ArrowArray *array, int64_t first, int64_t n,
                                         tn_vec *out, tarn_error *err);
+
+/* arrow_import_nested.c: what has children or a dictionary. As tn_import_values(). */
+TN_CHECKED tarn_status tn_import_fields(tarn_env *env, const tn_import_node *node,
+                                        const struct ArrowArray *array, int64_t first, int64_t n,
+                                        tn_vec *out, tarn_error *err);
+TN_CHECKED tarn_status tn_import_list(tarn_env *env, const tn_import_node *node,
+                                      const struct ArrowArray *array, int64_t first, int64_t n,
+                                      tn_vec *out, tarn_error *err);
+TN_CHECKED tarn_status tn_import_encoded(tarn_env *env, const tn_import_node *node,
+                                         const struct ArrowArray *array, int64_t first, int64_t n,
+                                         tn_vec *out, tarn_error *err);
+
+static inline bool tn_import_is_null(const tn_vec *vec, int64_t i) {
+  return vec->valid != NULL && !tn_bit_get(vec->valid, i);
+}
 
 /* Number i of integers of `width` bytes, at any address. */
 static inline int64_t tn_import_int(const void *values, int32_t width, bool is_unsigned,

@@ -12,10 +12,6 @@
 #include "column/type_text.h"
 #include "column/vector_parts.h"
 
-static inline bool is_null_at(const tn_vec *vec, int64_t i) {
-  return vec->valid != NULL && !tn_bit_get(vec->valid, i);
-}
-
 /* ------------------------------------------------------------------ fixed width */
 
 /* A buffer over the array's memory; the sign of such a buffer is that nothing may be written. */
@@ -32,7 +28,7 @@ static tn_buffer *borrow(tarn_env *env, const void *data) {
 static tarn_status check_time(const tn_import_node *node, const tn_vec *vec, tarn_error *err) {
   const int32_t *values = vec->values;
   for (int64_t i = 0; i < vec->length; i++) {
-    if (((uint32_t)values[i] >= 86400000u) && !is_null_at(vec, i)) {
+    if (((uint32_t)values[i] >= 86400000u) && !tn_import_is_null(vec, i)) {
       return tn_import_fault(node, i, err, "%d ms are no time of day", (int)values[i]);
     }
   }
@@ -149,7 +145,7 @@ static tarn_status import_decimals(tarn_env *env, const tn_import_node *node, co
     bool fits = load_decimal(from + i * node->width, node->width, &v) &&
                 !__builtin_mul_overflow(v, factor, &v) && v >= node->min && v <= node->max;
     if (TN_UNLIKELY(!fits)) {
-      if (!is_null_at(out, i)) {
+      if (!tn_import_is_null(out, i)) {
         return tn_import_fault(node, i, err, "the value does not fit %s",
                                tn_type_text_of(node->type).text);
       }
@@ -176,7 +172,7 @@ static tarn_status import_ticks(tarn_env *env, const tn_import_node *node, const
                 (width == 16 || (width == 8 && ticks >= INT64_MIN && ticks <= INT64_MAX) ||
                  (width == 4 && ticks >= INT32_MIN && ticks <= INT32_MAX));
     if (TN_UNLIKELY(!fits)) {
-      if (!is_null_at(out, i)) {
+      if (!tn_import_is_null(out, i)) {
         return tn_import_fault(node, i, err, "the value %lld has no place in the column's type",
                                (long long)v);
       }
@@ -266,7 +262,7 @@ static tarn_status import_offsets(const tn_import_node *node, const uint8_t *fro
     if (TN_UNLIKELY(next < last)) {
       return tn_import_fault(node, i, err, "offsets that descend");
     }
-    if (TN_UNLIKELY(is_null_at(out, i))) {
+    if (TN_UNLIKELY(tn_import_is_null(out, i))) {
       *is_dense &= next == last;
     } else {
       total += next - last;
@@ -325,7 +321,7 @@ static tarn_status import_fixed_bytes(tarn_env *env, const tn_import_node *node,
   tn_vec_set_pointers(out);
   out->offsets[0] = 0;
   for (int64_t i = 0; i < n; i++) {
-    if (!is_null_at(out, i)) {
+    if (!tn_import_is_null(out, i)) {
       memcpy((uint8_t *)out->values + total, from + i * width, (size_t)width);
       total += width;
     }
@@ -366,7 +362,7 @@ static tarn_status import_views(tarn_env *env, const tn_import_node *node,
   tn_vec_set_pointers(out);
   out->offsets[0] = 0;
   for (int64_t i = 0; i < n; i++) {
-    if (!is_null_at(out, i)) {
+    if (!tn_import_is_null(out, i)) {
       TN_TRY(view_at(node, array, first, i, &s, err));
       total += (int64_t)s.len;
       if (total > INT32_MAX) {
