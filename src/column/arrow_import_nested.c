@@ -1,7 +1,7 @@
 /* arrow_import_nested.c - arrays with children as vectors: structs, lists, dictionaries.
  *
- * Elements of lists that lie one behind the other are imported as they lie; where they are scattered,
- * the range that they span is, and they are taken from it.
+ * Elements of lists that lie one behind the other are imported as they lie; where they are
+ * scattered, the range that they span is, and they are taken from it.
  */
 #include "base/checked.h"
 #include "column/arrow_import_parts.h"
