@@ -677,30 +677,47 @@ static void write_hint(attempt *a) {
          (long long)a->next.id);
 }
 
+/* Has the table gone on to later snapshots? LATEST alone does not tell: one that is ahead of all of
+ * them is wrong (a folder from a backup, a snapshot that was deleted by hand), unless it moves. */
+static tarn_status has_later(attempt *a, bool *out, tarn_error *err) {
+  tn_table *table = a->job->table;
+  int64_t hint = read_hint(a), seen = 0;
+  *out = false;
+  while (hint > a->next.id && hint != seen) {
+    int64_t id;
+    TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
+    if (id > a->next.id) {
+      *out = true;
+      return TARN_OK;
+    }
+    seen = hint;
+    hint = read_hint(a);
+  }
+  return TARN_OK;
+}
+
 /* Ours is there, and others are behind it: have they gone on from it, or from one of its name that
  * expired just before ours came? Expiry takes the older ones first. */
 static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
-  bool has_next;
-  tn_kinship kin;
-  tarn_status st;
   *out = false;
-  TN_TRY(exists(a, a->next.id + 1, &has_next, err));
-  if (!has_next) {
-    if (read_hint(a) <= a->next.id) {
+  for (int i = 0; i < 2; i++) {
+    bool is_there;
+    TN_TRY(exists(a, a->next.id + 1, &is_there, err));
+    if (is_there) {
+      tn_kinship kin;
+      tarn_status st = tell_kinship(a, a->next.id + 1, &a->run->delta, &kin, err);
+      if (st != TARN_E_NOT_FOUND) {
+        *out = st == TARN_OK && kin == TN_BUILT_ON_ANOTHER;
+        return st;
+      }
+      tn_error_reset(err); /* it has expired meanwhile */
+    }
+    TN_TRY(has_later(a, &is_there, err));
+    if (!is_there) {
       return TARN_OK;
     }
-    TN_TRY(exists(a, a->next.id + 1, &has_next, err));
   }
-  if (has_next) {
-    st = tell_kinship(a, a->next.id + 1, &a->run->delta, &kin, err);
-    if (st != TARN_E_NOT_FOUND) {
-      *out = st == TARN_OK && kin == TN_BUILT_ON_ANOTHER;
-      return st;
-    }
-    tn_error_reset(err); /* it has expired meanwhile */
-    TN_TRY(exists(a, a->next.id + 1, &has_next, err));
-  }
-  *out = !has_next;
+  *out = true;
   return TARN_OK;
 }
 
@@ -752,10 +769,11 @@ static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) 
 static bool was_replaced(attempt *a) {
   const char *path = snapshot_path(a), *folder = snapshot_folder(a);
   outcome now = UNKNOWN;
-  if (folder != NULL) {
-    tn_rivals_wait(a->job->table->storage, folder, a->next.id, a->job->options->cancel);
+  if (folder == NULL || path == NULL) {
+    return false;
   }
-  if (path == NULL || look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
+  tn_rivals_wait(a->job->table->storage, folder, a->next.id, path, a->job->options->cancel);
+  if (look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
     return false;
   }
   tn_log(a->job->table->env, TARN_LOG_WARN, "event=snapshot_replaced snapshot=%lld",
@@ -877,12 +895,14 @@ static tarn_status attempt_once(run *r, outcome *out, int64_t *id, tarn_error *e
 
 /* ------------------------------------------------------------------ all of them */
 
-static tarn_status give_up(const run *r, int64_t retries, bool is_late, tarn_error *err) {
+/* Java's words, but with the time that it took, where Java tells the timeout. */
+static tarn_status give_up(const run *r, int64_t retries, int64_t took_ms, bool is_late,
+                           tarn_error *err) {
   return tn_fail(err, is_late ? TARN_E_TIMEOUT : TARN_E_CONFLICT,
                  "%s: Commit failed after %lld millis with %lld retries, there maybe exist commit "
-                 "conflicts between multiple jobs.",
-                 r->job->table->full_name, (long long)r->job->settings.timeout_ms,
-                 (long long)retries);
+                 "conflicts between multiple jobs: commit again, or raise '%s'",
+                 r->job->table->full_name, (long long)took_ms, (long long)retries,
+                 is_late ? "commit.timeout" : "commit.max-retries");
 }
 
 /* The files of the job, by how its last attempt ended. */
@@ -899,7 +919,7 @@ static tarn_status try_all(run *r, tn_commit_result *result, outcome *out, tarn_
   int64_t started = tn_env_now_ms(r->job->table->env);
   for (int64_t retry = 0;; retry++) {
     int64_t id = 0;
-    bool is_late;
+    int64_t took_ms;
     tarn_status st = attempt_once(r, out, &id, err);
     result->n_attempts++;
     if (*out == PUBLISHED) {
@@ -912,10 +932,10 @@ static tarn_status try_all(run *r, tn_commit_result *result, outcome *out, tarn_
       return st;
     }
     tn_job_discard(r->job, TN_WRITTEN_ATTEMPT);
-    is_late = tn_env_now_ms(r->job->table->env) - started > s->timeout_ms;
+    took_ms = tn_env_now_ms(r->job->table->env) - started;
     result->is_unsure = r->replaced_id != 0;
-    if (is_late || retry >= s->max_retries) {
-      return give_up(r, retry, is_late, err);
+    if (took_ms > s->timeout_ms || retry >= s->max_retries) {
+      return give_up(r, retry, took_ms, took_ms > s->timeout_ms, err);
     }
     TN_TRY(tn_job_wait(r->job, retry, err));
     result->is_unsure = false;

@@ -124,12 +124,11 @@ static tarn_status drop_compaction(tn_commit_job *job, const tn_committable *c, 
   return tn_commit_abort(job->table, &part, err);
 }
 
-/* The compacting part, which may be dropped, and is_redone by its writer (tn_write_refresh) then;
- * behind a snapshot with the rows in this call, if any.
- */
+/* The compacting part, which may be dropped, and is made again by its writer (tn_write_refresh)
+ * then; behind a snapshot with the rows in this call, if any. */
 static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c,
-                                     const tn_commit_changes *changes, bool is_redone,
-                                     tn_commit_result *result, tarn_error *err) {
+                                     const tn_commit_changes *changes, tn_commit_result *result,
+                                     tarn_error *err) {
   tn_attempt_request request = request_of(c, TN_COMMIT_COMPACT);
   int64_t rows_id = result->last_id;
   tarn_error why;
@@ -139,7 +138,7 @@ static tarn_status commit_compaction(tn_commit_job *job, const tn_committable *c
   tn_error_reset(&why);
   st = tn_attempt_run(job, &request, result, &why);
   if (st == TARN_E_CONFLICT && job->options->drops_compaction) {
-    tn_log(job->table->env, is_redone ? TARN_LOG_INFO : TARN_LOG_WARN,
+    tn_log(job->table->env, TARN_LOG_INFO,
            "event=compaction_dropped table=%s identifier=%lld reason=\"%.200s\"",
            job->table->full_name, (long long)c->identifier, why.message);
     result->has_dropped = true;
@@ -175,7 +174,7 @@ static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit
     st = tn_attempt_run(job, &request, result, err);
     TN_TRY(tell_unsure(job, result, st, err));
   }
-  return is_empty(&compact) ? TARN_OK : commit_compaction(job, c, &compact, true, result, err);
+  return is_empty(&compact) ? TARN_OK : commit_compaction(job, c, &compact, result, err);
 }
 
 tarn_status tn_commit_append(tn_table *table, const tn_commit_options *options,
@@ -246,7 +245,7 @@ static tarn_status overwrite(tn_commit_job *job, const tn_committable *c, const 
     TN_TRY_TO(done, tell_unsure(job, result, st, err));
   }
   if (has_compaction) {
-    TN_TRY_TO(done, commit_compaction(job, c, &compact, false, result, err));
+    TN_TRY_TO(done, commit_compaction(job, c, &compact, result, err));
   }
 done:
   tn_map_reset(&only);

@@ -126,6 +126,30 @@ static void append__does_not_take_the_name_of_one_that_expired(void **state) {
   }
 }
 
+/* Of a folder that was put back from a backup, or a snapshot that was deleted by hand. */
+static void append__goes_on_when_latest_is_ahead(void **state) {
+  static const char *const hints[] = {"3", "99", "9223372036854775807"};
+  (void)state;
+  for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+    table_maker tm;
+    interloper other;
+    tn_commit_result result;
+    tn_buf text;
+    il_begin(&tm, &other, IL_QUICK, IL_AT_LINK, NULL, 0);
+    OK(il_append(&other, "a", 7, &result, err));
+    OK(tn_storage_replace(tm.storage, "/t/snapshot/LATEST", tn_slice_text(hints[i]), false, err));
+    OK(il_append(&other, "b", 8, &result, err));
+    assert_int_equal(result.n_attempts, 1);
+    assert_int_equal(result.last_id, 2);
+    assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[a b]raw(2)");
+    tn_buf_init(&text, &tm.env->mem, 100);
+    OK(tn_storage_read_all(tm.storage, "/t/snapshot/LATEST", &text, err));
+    assert_true(tn_slice_is(tn_buf_slice(&text), "2"));
+    tn_buf_reset(&text);
+    il_end(&tm, &other);
+  }
+}
+
 /* An expiry that has seen it while it was there deletes its manifests, later. */
 static void append__that_was_taken_back_is_made_of_new_manifests(void **state) {
   table_maker tm;
@@ -275,6 +299,7 @@ static void hint__of_others_stays(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(append__does_not_take_the_name_of_one_that_expired),
+      cmocka_unit_test(append__goes_on_when_latest_is_ahead),
       cmocka_unit_test(append__that_was_taken_back_is_made_of_new_manifests),
       cmocka_unit_test(append__whose_base_expires_goes_behind_the_next),
       cmocka_unit_test(append__whose_base_is_lost_says_so),
