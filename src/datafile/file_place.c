@@ -137,25 +137,15 @@ tarn_status tn_file_placer_init(tn_file_placer *placer, const tn_write_shape *sh
                                 tn_arena *arena, tn_slice partition, int32_t bucket,
                                 tn_data_file_names *names, tarn_error *err) {
   const tn_table *table = shape->table;
-  tarn_status st;
   uint64_t turn = 0;
-  tn_buf folder;
   *placer = (tn_file_placer){.shape = shape, .arena = arena, .names = names};
   if (shape->external == TN_EXTERNAL_ROUND_ROBIN || shape->external == TN_EXTERNAL_SPECIFIC_FS) {
     TN_TRY(random_below(table->env, (uint64_t)shape->n_external_roots, &turn, err));
   }
   placer->turn = (int32_t)turn;
-  tn_buf_init(&folder, &table->env->mem, (size_t)1 << 20);
-  st = tn_bucket_path(table, partition, bucket, &folder, err);
-  if (st == TARN_OK) {
-    placer->folder = tn_arena_strndup(arena, (const char *)folder.data, folder.len);
-    st = placer->folder != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&folder);
-  if (st == TARN_OK) {
-    placer->relative = placer->folder + strlen(table->path) + 1;
-  }
-  return st;
+  TN_TRY(tn_bucket_folder(table, partition, bucket, arena, &placer->folder, err));
+  placer->relative = placer->folder + strlen(table->path) + 1;
+  return TARN_OK;
 }
 
 tarn_status tn_file_placer_next(tn_file_placer *placer, const char *prefix, const char *extension,

@@ -5,29 +5,21 @@
 
 #include "model/partition.h"
 
-#define MAX_PATH_BYTES ((size_t)1 << 20)
-
 tarn_status tn_index_file_path(const tn_table *table, const tn_index_entry *entry, tn_arena *arena,
                                const char **out, tarn_error *err) {
-  tn_buf buf;
-  tarn_status st = TARN_OK;
-  tn_buf_init(&buf, arena->mem, MAX_PATH_BYTES);
+  const char *folder;
   if (entry->has_external_path) {
     const char *text =
         tn_arena_strndup(arena, (const char *)entry->external_path.data, entry->external_path.len);
     return text != NULL ? tn_path_plain(arena, text, out, err) : tn_oom(err);
   }
-  st = table->facts.index_in_data_dir
-           ? tn_bucket_path(table, entry->partition, entry->bucket, &buf, err)
-           : tn_buf_printf(&buf, err, "%s/index", table->path);
-  st = st == TARN_OK ? tn_buf_text(&buf, "/", err) : st;
-  st = st == TARN_OK ? tn_buf_append(&buf, entry->file_name.data, entry->file_name.len, err) : st;
-  if (st == TARN_OK) {
-    *out = tn_arena_strndup(arena, (const char *)buf.data, buf.len);
-    st = *out != NULL ? TARN_OK : tn_oom(err);
+  if (table->facts.index_in_data_dir) {
+    TN_TRY(tn_bucket_folder(table, entry->partition, entry->bucket, arena, &folder, err));
+    *out = tn_arena_printf(arena, "%s/%.*s", folder, TN_SLICE_ARG(entry->file_name));
+  } else {
+    *out = tn_arena_printf(arena, "%s/index/%.*s", table->path, TN_SLICE_ARG(entry->file_name));
   }
-  tn_buf_reset(&buf);
-  return st;
+  return *out != NULL ? TARN_OK : tn_oom(err);
 }
 
 tarn_status tn_index_folder_sync(const tn_table *table, const char *path, tn_arena *arena,

@@ -4,6 +4,8 @@
 #include "base/utf8.h"
 #include "column/time_text.h"
 
+#define MAX_PATH_BYTES ((size_t)1 << 20)
+
 /* ------------------------------------------------------------------ values */
 
 tarn_status tn_partition_values(tn_arena *arena, const tn_schema *schema, tn_slice partition,
@@ -183,4 +185,18 @@ tarn_status tn_bucket_path(const tn_table *table, tn_slice partition, int32_t bu
   TN_TRY(tn_partition_path(table, partition, out, err));
   return bucket == -2 ? tn_buf_text(out, "bucket-postpone", err)
                       : tn_buf_printf(out, err, "bucket-%d", bucket);
+}
+
+tarn_status tn_bucket_folder(const tn_table *table, tn_slice partition, int32_t bucket,
+                             tn_arena *arena, const char **out, tarn_error *err) {
+  tn_buf path;
+  tarn_status st;
+  tn_buf_init(&path, arena->mem, MAX_PATH_BYTES);
+  st = tn_bucket_path(table, partition, bucket, &path, err);
+  if (st == TARN_OK) {
+    *out = tn_arena_strndup(arena, (const char *)path.data, path.len);
+    st = *out != NULL ? TARN_OK : tn_oom(err);
+  }
+  tn_buf_reset(&path);
+  return st;
 }

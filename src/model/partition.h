@@ -19,6 +19,9 @@ TN_CHECKED tarn_status tn_partition_path(const tn_table *table, tn_slice partiti
  */
 TN_CHECKED tarn_status tn_bucket_path(const tn_table *table, tn_slice partition, int32_t bucket,
                                       tn_buf *out, tarn_error *err);
+/* The same, put into the arena. */
+TN_CHECKED tarn_status tn_bucket_folder(const tn_table *table, tn_slice partition, int32_t bucket,
+                                        tn_arena *arena, const char **out, tarn_error *err);
 /* "k1=v1/k2=v2", unescaped, for people and JSON; "" when unpartitioned. Values are cast to STRING
  * whatever partition.legacy-name says, as in $partitions. */
 TN_CHECKED tarn_status tn_partition_text(const tn_table *table, tn_slice partition, tn_buf *out,

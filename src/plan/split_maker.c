@@ -1,21 +1,10 @@
 /* split_maker.c - splits in Java's order of groups and packs; nothing is read here. */
 #include "plan/split_maker.h"
 
-#define PATH_LIMIT ((size_t)1 << 20)
-
 tarn_status tn_split_maker_path(const tn_split_maker *maker, const tn_file_group *group,
                                 const char **out, tarn_error *err) {
   tn_plan *plan = maker->plan;
-  tn_buf buf;
-  tarn_status st;
-  tn_buf_init(&buf, &plan->env->mem, PATH_LIMIT);
-  st = tn_bucket_path(plan->table, group->partition, group->bucket, &buf, err);
-  if (st == TARN_OK) {
-    *out = tn_arena_strndup(&plan->arena, (const char *)buf.data, buf.len);
-    st = *out != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&buf);
-  return st;
+  return tn_bucket_folder(plan->table, group->partition, group->bucket, &plan->arena, out, err);
 }
 
 tarn_status tn_split_maker_vectors(const tn_split_maker *maker, const tn_deletions *deletions,

@@ -29,7 +29,6 @@
 #define VERSION_WRITTEN 8
 #define VERSION_MAX 9
 #define ROW_LIMIT ((size_t)1 << 30)
-#define PATH_LIMIT ((size_t)1 << 20)
 
 /* The kinds of splits in frames. */
 enum {
@@ -341,8 +340,6 @@ static tarn_status take_split(tn_wire_reader *r, tn_split *split, tarn_error *er
 
 /* What the bytes do not tell: the table of the branch, the folder of an incremental split. */
 static tarn_status find_place(tn_plan *plan, tn_table *table, tn_split *split, tarn_error *err) {
-  tn_buf path;
-  tarn_status st;
   if (split->has_branch) {
     TN_TRY(tn_fallback_branch(table, split->is_fallback, &plan->table, err));
     split->table = plan->table;
@@ -351,14 +348,8 @@ static tarn_status find_place(tn_plan *plan, tn_table *table, tn_split *split, t
   if (split->bucket_path != NULL) {
     return TARN_OK;
   }
-  tn_buf_init(&path, &plan->env->mem, PATH_LIMIT);
-  st = tn_bucket_path(table, split->partition, split->bucket, &path, err);
-  if (st == TARN_OK) {
-    split->bucket_path = tn_arena_strndup(&plan->arena, (const char *)path.data, path.len);
-    st = split->bucket_path != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&path);
-  return st;
+  return tn_bucket_folder(table, split->partition, split->bucket, &plan->arena, &split->bucket_path,
+                          err);
 }
 
 tarn_status tn_split_decode(tarn_env *env, tn_table *table, tn_slice bytes, tn_plan **out,

@@ -166,7 +166,6 @@ static bool same_indexes(table_walk *w, tn_slice ours, tn_slice javas) {
 /* ------------------------------------------------------------------ one file */
 
 static const char *path_of(table_walk *w, tn_table *table, const tn_manifest_entry *entry) {
-  tn_buf buf;
   const char *path;
   if (entry->file.has_external_path) {
     const char *text = tn_arena_strndup(&w->arena, (const char *)entry->file.external_path.data,
@@ -174,12 +173,8 @@ static const char *path_of(table_walk *w, tn_table *table, const tn_manifest_ent
     MUST(tn_path_plain(&w->arena, text, &path, err));
     return path;
   }
-  tn_buf_init(&buf, &w->env->mem, 1u << 20);
-  MUST(tn_bucket_path(table, entry->partition, entry->bucket, &buf, err));
-  path = tn_arena_printf(&w->arena, "%.*s/%.*s", TN_SLICE_ARG(tn_buf_slice(&buf)),
-                         TN_SLICE_ARG(entry->file.file_name));
-  tn_buf_reset(&buf);
-  return path;
+  MUST(tn_bucket_folder(table, entry->partition, entry->bucket, &w->arena, &path, err));
+  return tn_arena_printf(&w->arena, "%s/%.*s", path, TN_SLICE_ARG(entry->file.file_name));
 }
 
 static const char *folder_of(table_walk *w, const char *path) {
