@@ -302,7 +302,7 @@ static tarn_status commit(write_job *job, tarn_error *err) {
       is_lost = true;
     }
     is_lost = is_lost || result.compaction_dropped;
-    job->was_dropped = result.compaction_dropped && !job->is_overwrite;
+    job->was_dropped = result.compaction_dropped != 0;
     job->last_id = job->next_id;
   }
   if (st == TARN_OK) {

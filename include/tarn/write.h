@@ -93,8 +93,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_compact(tarn_writer *writer, in
 /* Load the state of all buckets again from the latest snapshot, after a CONFLICT or a recovery, and
  * after a commit that dropped a compaction (tarn_commit_result): the next tarn_writer_prepare()
  * compacts once more what was dropped, with new rows or without, where readers would miss it
- * (rows of level 0 that are not seen, changelog); commit its messages, too. Writers that overwrite
- * do not make it again: the next writer or compaction does.
+ * (rows of level 0 that are not seen, changelog); commit its messages, too. Those of a writer that
+ * overwrites go to tarn_committer_commit() then: the rows are there, nothing is to be overwritten.
  * What is prepared and not committed must have been aborted; what was written since is dropped. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_refresh(tarn_writer *writer, tarn_error *err);
 

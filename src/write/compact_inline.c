@@ -2,6 +2,8 @@
 #include "write/compact_inline.h"
 
 #include "datafile/index_place.h"
+#include "model/partition.h"
+#include "plan/plan.h"
 #include "write/compact_jobs.h"
 
 #define BATCH_COMMIT INT64_MAX /* the identifier of batch jobs */
@@ -10,12 +12,13 @@
 #define MAX_AHEAD 64
 /* Compactions of one bucket that are lost to others for one commit. */
 #define MAX_LOST 32
+#define PATH_LIMIT ((size_t)1 << 20)
 
 struct tn_inline_bucket {
   tn_compact_job job;
   tn_bucket_compactor *compactor; /* NULL: lost, until the bucket is restored */
   int64_t snapshot_id;            /* that it comes from; 0: none */
-  char *loss;                     /* what was said of the last one that was lost; NULL: none */
+  bool was_lost;                  /* the last one; its bucket is restored then */
   int32_t n_lost;                 /* compactions since a commit, or one that went well */
   bool is_full;                   /* what runs */
   tn_data_file_names names;       /* its own: compactions run beside the writer */
@@ -95,18 +98,6 @@ tarn_status tn_inline_create(tn_write *w, tarn_error *err) {
 
 /* ------------------------------------------------------------------ buckets */
 
-/* Does a message name a file? */
-static bool names(const char *message, tn_slice file_name) {
-  const char *at = message;
-  while (file_name.len > 0 && (at = strchr(at, (char)file_name.data[0])) != NULL) {
-    if (strncmp(at, (const char *)file_name.data, file_name.len) == 0) {
-      return true;
-    }
-    at++;
-  }
-  return false;
-}
-
 static void close_bucket(tn_write *w, tn_open_bucket *b) {
   tn_inline_bucket *x = b->compaction;
   tarn_status st;
@@ -122,24 +113,57 @@ static void close_bucket(tn_write *w, tn_open_bucket *b) {
   }
   tn_bucket_compactor_free(x->compactor);
   tn_free(&w->env->mem, x->job.loss);
-  tn_free(&w->env->mem, x->loss);
   tn_free(&w->env->mem, x);
   b->compaction = NULL;
 }
 
-/* Was a file lost before that the latest snapshot has still? Then it has not expired. */
+static tarn_status check_file(const tn_write *w, const char *path, tarn_error *err) {
+  return tn_storage_exists(w->table->storage, path)
+             ? TARN_OK
+             : tn_fail(err, TARN_E_NOT_FOUND,
+                       "%s: compaction beside its writer: %s is gone, which the snapshot has",
+                       w->table->full_name, path);
+}
+
+static tarn_status check_files(const tn_write *w, const tn_bucket_state *state, tn_arena *arena,
+                               tarn_error *err) {
+  tn_split split = {.files = (tn_data_file *)state->files, .n_files = state->n_files};
+  tn_buf folder;
+  tarn_status st;
+  tn_buf_init(&folder, &w->env->mem, PATH_LIMIT);
+  TN_TRY_TO(done, tn_bucket_path(w->table, state->partition, state->bucket, &folder, err));
+  split.bucket_path = tn_arena_strndup(arena, (const char *)folder.data, folder.len);
+  st = split.bucket_path != NULL ? TARN_OK : tn_oom(err);
+  for (int32_t i = 0; i < state->n_files && st == TARN_OK; i++) {
+    const char *path;
+    TN_TRY_TO(done, tn_split_file_path(&split, i, arena, &path, err));
+    TN_TRY_TO(done, tn_path_plain(arena, path, &path, err));
+    st = check_file(w, path, err);
+  }
+  for (int32_t i = 0; i < state->n_vectors && st == TARN_OK; i++) {
+    const char *path;
+    TN_TRY_TO(done, tn_index_file_path(w->table, &state->vectors[i], arena, &path, err));
+    st = check_file(w, path, err);
+  }
+done:
+  tn_buf_reset(&folder);
+  return st;
+}
+
+/* Files were gone before. Are those there that the latest snapshot has? Else they have not expired,
+ * but are lost. (Or a newer snapshot has come and let them expire: NOT_FOUND makes the restore try
+ * again with that.) */
 static tarn_status check_losses(const tn_write *w, const tn_inline_bucket *x,
                                 const tn_bucket_state *state, tarn_error *err) {
-  bool is_named = false;
-  for (int32_t i = 0; x->loss != NULL && i < state->n_files && !is_named; i++) {
-    is_named = names(x->loss, state->files[i].file_name);
+  tn_arena arena;
+  tarn_status st;
+  if (!x->was_lost || state->n_files == 0) {
+    return TARN_OK;
   }
-  for (int32_t i = 0; x->loss != NULL && i < state->n_vectors && !is_named; i++) {
-    is_named = names(x->loss, state->vectors[i].file_name);
-  }
-  return is_named ? tn_fail(err, TARN_E_NOT_FOUND, "%s: compaction beside its writer: %s",
-                            w->table->full_name, x->loss)
-                  : TARN_OK;
+  tn_arena_init(&arena, &w->env->mem, TN_PLAN_ARENA_BYTES);
+  st = check_files(w, state, &arena, err);
+  tn_arena_reset(&arena);
+  return st;
 }
 
 tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
@@ -168,6 +192,7 @@ tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
   }
   b->compaction = x;
   x->snapshot_id = snapshot_id;
+  x->was_lost = x->was_lost && st != TARN_OK;
   return st;
 }
 
@@ -218,7 +243,7 @@ static tarn_status restore_lost(tn_write *w, tn_open_bucket *b, tarn_error *err)
     return TARN_OK;
   }
   b->must_restore = true;
-  st = tn_restore(w, &b, 1, err);
+  st = tn_restore(w, &b, 1, x->snapshot_id != 0, err);
   b->must_restore = false;
   TN_TRY(st);
   return x->compactor != NULL ? TARN_OK : tn_inline_open(w, b, 0, NULL, 0, NULL, 0, err);
@@ -291,8 +316,7 @@ static tarn_status lose(tn_write *w, tn_open_bucket *b, const tarn_error *loss, 
          "event=compaction_lost table=%s bucket=%d snapshot=%lld reason=\"%.200s\"", t->full_name,
          (int)b->bucket, (long long)latest, loss->message);
   tn_bucket_compactor_free(x->compactor);
-  tn_free(&w->env->mem, x->loss);
-  x->loss = tn_strdup(&w->env->mem, loss->message); /* or a loss is found out later */
+  x->was_lost = true;
   x->compactor = NULL;
   x->n_given = 0;
   x->has_results = x->was_passed_over = false;
@@ -524,7 +548,7 @@ static tarn_status open_redone(tn_write *w, tarn_error *err) {
     }
     b->is_redone = false;
   }
-  st = n > 0 ? tn_restore(w, buckets, n, err) : TARN_OK;
+  st = n > 0 ? tn_restore(w, buckets, n, true, err) : TARN_OK;
   for (size_t i = 0; i < n && st == TARN_OK; i++) {
     buckets[i]->must_restore = false;
     w->router.n_must_restore--;
@@ -664,8 +688,7 @@ tarn_status tn_inline_note_redo(const tn_write *w, tn_inline_redo **out, size_t 
   const tn_inline *in = w->compaction;
   *out = NULL;
   *n = 0;
-  if (in == NULL || w->options.ignores_previous ||
-      !(in->options.needs_lookup || full_interval(w) > 0)) {
+  if (in == NULL || !(in->options.needs_lookup || full_interval(w) > 0)) {
     return TARN_OK;
   }
   *out = tn_alloc(&w->env->mem, (w->router.n_buckets + 1) * sizeof(**out));

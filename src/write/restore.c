@@ -265,20 +265,22 @@ done:
 }
 
 /* Does a writer of the table look at what its buckets hold? */
-static bool restores(const tn_write *w) {
-  return !w->options.ignores_previous && (w->table->facts.bucket_mode == TN_BUCKETS_FIXED ||
-                                          w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC ||
-                                          w->table->facts.bucket_mode == TN_BUCKETS_CROSS);
+static bool restores(const tn_write *w, bool is_redone) {
+  return (is_redone || !w->options.ignores_previous) &&
+         (w->table->facts.bucket_mode == TN_BUCKETS_FIXED ||
+          w->table->facts.bucket_mode == TN_BUCKETS_DYNAMIC ||
+          w->table->facts.bucket_mode == TN_BUCKETS_CROSS);
 }
 
-tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, tarn_error *err) {
+tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, bool is_redone,
+                       tarn_error *err) {
   restore r = {.w = w, .buckets = buckets, .n_buckets = n};
   tarn_status st = TARN_OK;
   tn_table *table = w->table;
   int64_t tried = 0;
   int n_same = 0;
   tn_arena_init(&r.arena, &w->env->mem, TN_PLAN_ARENA_BYTES);
-  for (int i = 0; restores(w) && i < SNAPSHOT_TRIES; i++) {
+  for (int i = 0; restores(w, is_redone) && i < SNAPSHOT_TRIES; i++) {
     tn_snapshot snapshot;
     int64_t id;
     tn_arena_reset(&r.arena);

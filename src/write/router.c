@@ -251,7 +251,7 @@ static tarn_status restore_buckets(tn_write *w, const uint32_t *bucket_of, int64
   for (size_t i = 0; i < n; i++) {
     buckets[i]->must_restore = true;
   }
-  st = n > 0 ? tn_restore(w, buckets, n, err) : TARN_OK;
+  st = n > 0 ? tn_restore(w, buckets, n, false, err) : TARN_OK;
   for (size_t i = 0; i < n && st == TARN_OK; i++) {
     buckets[i]->must_restore = false;
     r->n_must_restore--;

@@ -458,7 +458,7 @@ static tarn_status have_bucket(tn_write *w, tn_slice partition, int32_t bucket,
   TN_TRY(tn_open_bucket_number(w, number, bucket, &number, err));
   *out = w->router.buckets[number];
   if ((*out)->must_restore) {
-    TN_TRY(tn_restore(w, out, 1, err));
+    TN_TRY(tn_restore(w, out, 1, false, err));
     (*out)->must_restore = false;
     w->router.n_must_restore--;
   }

@@ -361,6 +361,56 @@ static void refresh__makes_dropped_compactions_again(void **state) {
   }
 }
 
+/* The same of an overwrite: the rows are there, but behind them somebody whose tree had nothing
+ * before brought others to the top level. What is made again looks at the snapshot, though the
+ * writer itself ignores what was before. */
+static void refresh__makes_the_dropped_compaction_of_an_overwrite_again(void **state) {
+  static const struct {
+    const char *options, *rows;
+  } cases[] = {{"bucket=1;deletion-vectors.enabled=true", "1|m;2|o;3|m"},
+               {"bucket=1;merge-engine=first-row", "1|m;2|o;3|m"},
+               {"bucket=1;changelog-producer=lookup", "1|m;2|o;3|m"}};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(cases); i++) {
+    tn_commit_message rows, compacted;
+    tn_committable theirs, ours;
+    write_maker m;
+    tn_write *own, *other;
+    begin(&m, 1, cases[i].options);
+    other = open_as(&m, "o");
+    write_as(&m, other, "2|o");
+    theirs = prepare(&m, other, 0);
+    m.options.ignores_previous = true;
+    own = open_as(&m, "u");
+    write_as(&m, own, "1|m;3|m");
+    ours = prepare(&m, own, INT64_MAX);
+    assert_int_equal(ours.n_messages, 1);
+    rows = compacted = ours.messages[0];
+    rows.compact_before = rows.compact_after = (tn_data_files){NULL, 0};
+    rows.compact_new_indexes = rows.compact_deleted_indexes = (tn_index_files){NULL, 0};
+    compacted.new_files = (tn_data_files){NULL, 0};
+    ours.messages = &rows; /* nothing is there to be overwritten */
+    assert_false(commit_it(&m, "u", &ours));
+    assert_false(commit_it(&m, "o", &theirs));
+    ours.messages = &compacted;
+    assert_true(commit_it(&m, "u", &ours));
+    OK(tn_write_refresh(own, err));
+    ours = prepare(&m, own, INT64_MAX);
+    assert_int_equal(ours.n_messages, 1);
+    assert_int_equal(ours.messages->new_files.n, 0);
+    assert_int_equal(ours.messages->compact_changelog.n, 0);
+    assert_false(commit_it(&m, "u", &ours));
+    assert_string_equal(wm_rows(&m), cases[i].rows);
+    OK(tn_write_refresh(own, err));
+    ours = prepare(&m, own, INT64_MAX);
+    assert_int_equal(ours.n_messages, 0);
+    tn_write_free(own);
+    tn_write_free(other);
+    m.write = NULL;
+    wm_end(&m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(write__goes_on_when_its_files_were_compacted_and_expired),
@@ -370,6 +420,7 @@ int main(void) {
       cmocka_unit_test(write__that_never_waits_fails_when_the_table_has_lost_a_file),
       cmocka_unit_test(stats__count_compactions),
       cmocka_unit_test(refresh__makes_dropped_compactions_again),
+      cmocka_unit_test(refresh__makes_the_dropped_compaction_of_an_overwrite_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
