@@ -1,7 +1,8 @@
 /* system_views.c - system tables whose rows are the table's own in another dress: $ro,
  * $row_tracking, $audit_log, $binlog. They stream through plan/ and read/.
  *
- *   plan -> splits ($ro: top level only) -> rows with kinds -> dressed columns -> rest of filter
+ *   plan -> splits ($ro: top level only) -> rows -> of changes: dressed, the rest of the filter
+ *                                                   (stream/views.h)
  *
  * Invariants
  *   V1  What of the predicate is on the table's own columns goes down to planning and reading,
@@ -14,12 +15,10 @@
  */
 #include <string.h>
 
-#include "base/bytes.h"
 #include "catalog/system_kinds.h"
-#include "column/pieces.h"
-#include "column/rowkind.h"
 #include "datafile/row_tracking.h"
 #include "read/read.h"
+#include "stream/views.h"
 
 static const tn_field kind_column = {
     .id = TN_FIELD_ID_ROWKIND,
@@ -141,17 +140,8 @@ struct tn_view_read {
   tarn_env *env;
   tn_table *table;
   tn_arena arena;
-  bool is_binlog, has_changes; /* has_changes: $audit_log and $binlog */
-  const tn_pred *pushed, *rest;
-
-  /* Read from the table: kinds first if has_kinds. */
-  bool has_kinds;
-  tn_field *fields;
-  int32_t n_fields;
-  /* Dressed, and filtered: the columns asked for, then those that are only tested. */
-  tn_field *shown;
-  int32_t *sources; /* of each: column in `fields`; -1: the row kind */
-  int32_t n_shown;
+  bool has_changes; /* $audit_log and $binlog: */
+  tn_stream_view view;
   const tn_field *out_fields;
   int32_t n_out;
 
@@ -159,78 +149,26 @@ struct tn_view_read {
   const tn_split **splits;
   int32_t n_splits, next_split; /* splits before it were handed to a read */
   tn_read *read;
-  bool packs;        /* the split that is read holds changes of a binlog */
-  tn_pieces held;    /* a -U that waits for the row behind it */
   int64_t rows_left; /* of the limit; -1: no end */
 };
 
-/* ------------------------------------------------------------------ columns of a read */
-
-static int32_t add_column(tn_view_read *v, const tn_field *field) {
-  int32_t at = tn_fields_find_id(v->fields, v->n_fields, field->id);
-  if (at >= 0) {
-    return at;
-  }
-  v->fields[v->n_fields] = *field;
-  return v->n_fields++;
+/* What of the predicate is tested where the table's own columns have their own values. */
+static const tn_pred *pushed(const tn_view_read *v) {
+  return v->has_changes ? v->view.pushed : v->q.predicate;
 }
 
-/* A column of the system table: shown and, unless it is the row kind, read. */
-static void add_shown(tn_view_read *v, const tn_field *field) {
-  const tn_schema *schema = v->table->schema;
-  int32_t own = tn_fields_find_id(schema->fields, schema->n_fields, field->id);
-  v->shown[v->n_shown] = *field;
-  if (own < 0 && field->id == TN_FIELD_ID_ROWKIND) {
-    v->sources[v->n_shown++] = -1;
-  } else {
-    v->sources[v->n_shown++] = add_column(v, own >= 0 ? &schema->fields[own] : field);
-  }
-}
-
-static void add_tested(void *ctx, const tn_pred *leaf) {
-  tn_view_read *v = ctx;
-  const tn_system *system = v->q.system;
-  if (tn_fields_find_id(v->shown, v->n_shown, leaf->field_id) < 0) {
-    int32_t at = tn_fields_find_id(system->fields, system->n_fields, leaf->field_id);
-    if (at >= 0) {
-      add_shown(v, &system->fields[at]);
-    }
-  }
-}
-
-/* Is it read from the table? */
-static bool is_read_column(void *ctx, int32_t field_id) {
-  const tn_view_read *v = ctx;
-  const tn_schema *schema = v->table->schema;
-  return tn_fields_find_id(schema->fields, schema->n_fields, field_id) >= 0 ||
-         (v->q.system->kind == &tn_system_row_tracking && tn_row_tracking_field(field_id) != NULL);
-}
-
-/* V1. The columns of $binlog are arrays, whose values are not the table's. */
-static tarn_status part_predicate(tn_view_read *v, tarn_error *err) {
-  if (v->is_binlog) {
-    v->rest = v->q.predicate;
-    return TARN_OK;
-  }
-  return tn_pred_part(&v->arena, v->q.predicate, is_read_column, v, &v->pushed, &v->rest, err);
-}
-
-static tarn_status choose_columns(tn_view_read *v, tarn_error *err) {
-  size_t most = (size_t)v->q.n_fields + (size_t)v->q.system->n_fields + 1;
-  v->fields = tn_arena_calloc(&v->arena, most, sizeof(*v->fields));
-  v->shown = tn_arena_calloc(&v->arena, most, sizeof(*v->shown));
-  v->sources = tn_arena_calloc(&v->arena, most, sizeof(*v->sources));
-  if (v->fields == NULL || v->shown == NULL || v->sources == NULL) {
-    return tn_oom(err);
-  }
-  for (int32_t i = 0; i < v->q.n_fields; i++) {
-    add_shown(v, &v->q.fields[i]);
-  }
-  if (v->rest != NULL) {
-    tn_pred_each_leaf(v->rest, add_tested, v);
-  }
-  v->has_kinds = v->has_changes || v->q.with_row_kind;
-  return tn_system_out_fields(&v->q, &v->arena, &v->out_fields, &v->n_out, err);
+static tarn_status make_view(tn_view_read *v, tarn_error *err) {
+  const tn_stream_view_options options = {
+      .table = v->table,
+      .is_binlog = v->q.system->kind == &tn_system_binlog,
+      .columns = v->q.system->fields,
+      .n_columns = v->q.system->n_fields,
+      .fields = v->q.fields,
+      .n_fields = v->q.n_fields,
+      .kind_first = v->q.with_row_kind ? v->out_fields : NULL,
+      .predicate = v->q.predicate,
+  };
+  return tn_stream_view_init(&options, &v->view, err);
 }
 
 /* ------------------------------------------------------------------ $ro: the top level */
@@ -313,7 +251,7 @@ static tarn_status keep_top_level(tn_view_read *v, const tn_split *from, const t
 
 static tarn_status make_plan(tn_view_read *v, tarn_error *err) {
   const tn_scan scan = {
-      .table = v->table, .predicate = v->pushed, .limit = -1, .cancel = v->q.cancel};
+      .table = v->table, .predicate = pushed(v), .limit = -1, .cancel = v->q.cancel};
   bool is_ro = v->q.system->kind == &tn_system_ro && v->table->facts.has_primary_key;
   TN_TRY(tn_plan_create(&scan, &v->plan, err));
   v->splits = tn_arena_calloc(&v->arena, (size_t)v->plan->n_splits, sizeof(*v->splits));
@@ -322,7 +260,7 @@ static tarn_status make_plan(tn_view_read *v, tarn_error *err) {
   }
   for (int32_t i = 0; i < v->plan->n_splits; i++) {
     const tn_split *split = &v->plan->splits[i];
-    if (v->is_binlog && split->is_incremental) {
+    if (v->view.is_binlog && split->is_incremental) {
       return tn_fail(err, TARN_E_UNSUPPORTED,
                      "%s: $binlog cannot show what differs between two snapshots; read $audit_log",
                      v->q.system->full_name);
@@ -339,254 +277,61 @@ static tarn_status make_plan(tn_view_read *v, tarn_error *err) {
 
 /* V2 */
 static bool must_read_alone(const tn_view_read *v, int32_t split) {
-  return v->is_binlog && v->splits[split]->is_streaming;
+  return v->view.is_binlog && v->splits[split]->is_streaming;
 }
 
 /* Go on to the splits that can be read together. */
 static tarn_status open_next(tn_view_read *v, tarn_error *err) {
-  int32_t first = v->next_split, end = first + 1;
-  tn_read_options o = {0};
+  int32_t first = v->next_split, end = first + 1, n_kinds = v->q.with_row_kind ? 1 : 0;
+  tn_read_options o = {.table = v->table,
+                       .fields = v->out_fields + n_kinds,
+                       .n_fields = v->q.n_fields,
+                       .predicate = pushed(v),
+                       .limit = v->rows_left,
+                       .with_row_kind = v->q.with_row_kind,
+                       .batch_rows = v->q.batch_rows,
+                       .cancel = v->q.cancel};
   while (!must_read_alone(v, first) && end < v->n_splits && !must_read_alone(v, end)) {
     end++;
   }
-  o.table = v->table;
-  o.fields = v->fields;
-  o.n_fields = v->n_fields;
-  o.predicate = v->pushed;
-  o.limit = v->rest == NULL && !v->is_binlog ? v->rows_left : -1;
-  o.with_row_kind = v->has_kinds;
-  o.keeps_deletes = v->has_changes;
-  o.batch_rows = v->q.batch_rows;
-  o.cancel = v->q.cancel;
+  if (v->has_changes) {
+    o.fields = v->view.read;
+    o.n_fields = v->view.n_read;
+    o.limit = v->view.rest == NULL && !v->view.is_binlog ? v->rows_left : -1;
+    o.with_row_kind = o.keeps_deletes = true;
+    v->view.packs = must_read_alone(v, first);
+  }
   tn_read_free(v->read);
   v->read = NULL;
-  v->packs = must_read_alone(v, first);
   v->next_split = end;
   return tn_read_create(v->env, &o, v->splits + first, end - first, &v->read, err);
 }
 
-/* ------------------------------------------------------------------ packing updates */
-
-/* A -U at the end of a batch waits for the row behind it, which comes with the next one. */
-static tarn_status hold_back(tn_view_read *v, tn_batch *batch, tarn_error *err) {
-  const int8_t *kinds;
-  tn_batch last, others;
-  tarn_status st = TARN_OK;
-  int64_t n = batch->n_rows, run = n;
-  TN_TRY(tn_vec_flatten(v->env, &batch->columns[0], err));
-  kinds = batch->columns[0].values;
-  while (run > 0 && kinds[run - 1] == TN_ROW_UPDATE_BEFORE) {
-    run--;
-  }
-  if ((n - run) % 2 == 0) {
-    return TARN_OK;
-  }
-  TN_TRY(tn_batch_init(v->env, batch->fields, batch->n_columns, &last, err));
-  st = tn_batch_init(v->env, batch->fields, batch->n_columns, &others, err);
-  if (st != TARN_OK) {
-    tn_batch_reset(v->env, &last);
-    return st;
-  }
-  for (int32_t i = 0; i < batch->n_columns; i++) {
-    TN_TRY_TO(done, tn_vec_copy_range(v->env, &batch->columns[i], n - 1, 1, &last.columns[i], err));
-    TN_TRY_TO(done,
-              tn_vec_copy_range(v->env, &batch->columns[i], 0, n - 1, &others.columns[i], err));
-  }
-  last.n_rows = 1;
-  others.n_rows = n - 1;
-  TN_TRY_TO(done, tn_pieces_add(&v->held, v->env, &last, err));
-  tn_batch_reset(v->env, batch);
-  tn_batch_move(batch, &others);
-done:
-  tn_batch_reset(v->env, &others);
-  tn_batch_reset(v->env, &last);
-  return st;
-}
-
-/* The next rows with what was held back in front; whole groups of rows only. n_rows == 0: the end
- * of the split. */
-static tarn_status next_whole(tn_view_read *v, tn_batch *out, tarn_error *err) {
-  do {
-    tn_batch next;
-    memset(&next, 0, sizeof(next));
-    tn_batch_reset(v->env, out);
-    TN_TRY(tn_read_next(v->read, &next, err));
-    if (v->held.count > 0) {
-      tarn_status st = TARN_OK;
-      const tn_field *fields = v->held.items[0].fields;
-      int32_t n_columns = v->held.items[0].n_columns;
-      bool is_end = next.n_rows == 0;
-      if (!is_end) {
-        st = tn_pieces_add(&v->held, v->env, &next, err);
-      }
-      tn_batch_reset(v->env, &next);
-      if (st == TARN_OK) {
-        st = tn_pieces_join(&v->held, v->env, fields, n_columns, out, err);
-      }
-      tn_pieces_clear(&v->held, v->env);
-      if (st != TARN_OK || is_end) {
-        return st;
-      }
-    } else {
-      tn_batch_move(out, &next);
-    }
-    if (out->n_rows == 0) {
-      return TARN_OK;
-    }
-    TN_TRY(hold_back(v, out, err));
-  } while (out->n_rows == 0);
-  return TARN_OK;
-}
-
-/* ------------------------------------------------------------------ dressing */
-
-/* Rows of a batch by rows that are shown: begins[i] is the first one of shown row i. NULL: each is
- * its own. */
-typedef struct groups {
-  int32_t *begins; /* n + 1 */
-  int64_t n;
-} groups;
-
-static tarn_status find_groups(tn_view_read *v, const tn_batch *batch, groups *out,
-                               tarn_error *err) {
-  const int8_t *kinds;
-  out->begins = NULL;
-  out->n = batch->n_rows;
-  if (!v->packs) { /* there may be no column at all */
-    return TARN_OK;
-  }
-  kinds = batch->columns[0].values;
-  out->begins = tn_calloc(&v->env->mem, (size_t)batch->n_rows + 1, sizeof(*out->begins));
-  if (out->begins == NULL) {
-    return tn_oom(err);
-  }
-  out->n = 0;
-  for (int64_t i = 0; i < batch->n_rows; out->n++) {
-    out->begins[out->n] = (int32_t)i;
-    i += kinds[i] == TN_ROW_UPDATE_BEFORE && i + 1 < batch->n_rows ? 2 : 1;
-  }
-  out->begins[out->n] = (int32_t)batch->n_rows;
-  return TARN_OK;
-}
-
-static int64_t group_begin(const groups *g, int64_t i) {
-  return g->begins != NULL ? g->begins[i] : i;
-}
-
-/* The kind of the last row of each group, as a text. */
-static tarn_status dress_kinds(tn_view_read *v, const tn_vec *kinds, const groups *g, tn_vec *out,
-                               tarn_error *err) {
-  static const char names[4][3] = {"+I", "-U", "+U", "-D"};
-  TN_TRY(tn_vec_alloc(v->env, out, g->n, (size_t)g->n * 2, err));
-  for (int64_t i = 0; i < g->n; i++) {
-    int8_t kind = ((const int8_t *)kinds->values)[group_begin(g, i + 1) - 1];
-    memcpy((uint8_t *)out->values + i * 2, names[kind & 3], 2);
-    out->offsets[i + 1] = (int32_t)(i + 1) * 2;
-  }
-  return TARN_OK;
-}
-
-/* The values of each group as an array; they stay where they are. */
-static tarn_status dress_array(tn_view_read *v, tn_vec *values, const groups *g, tn_vec *out,
-                               tarn_error *err) {
-  TN_TRY(tn_vec_alloc(v->env, out, g->n, 0, err));
-  for (int64_t i = 0; i <= g->n; i++) {
-    out->offsets[i] = (int32_t)group_begin(g, i);
-  }
-  tn_vec_reset(v->env, &out->children[0]);
-  TN_TRY(tn_vec_share(v->env, values, &out->children[0], err));
-  tn_vec_retype(&out->children[0], &out->type->fields[0].type);
-  return TARN_OK;
-}
-
-/* The value of the first row of each group. */
-static tarn_status dress_plain(tn_view_read *v, tn_vec *values, const groups *g, tn_vec *out,
-                               const tn_type *type, tarn_error *err) {
-  if (g->begins == NULL) {
-    TN_TRY(tn_vec_share(v->env, values, out, err));
-  } else {
-    TN_TRY(tn_vec_take(v->env, values, (const uint32_t *)g->begins, g->n, out, err));
-  }
-  tn_vec_retype(out, type);
-  return TARN_OK;
-}
-
-/* The shown columns of a batch of the table's rows. */
-static tarn_status dress(tn_view_read *v, tn_batch *read, tn_batch *out, tarn_error *err) {
-  int32_t first = v->has_kinds ? 1 : 0;
-  tarn_status st = TARN_OK;
-  groups g = {0};
-  for (int32_t i = 0; i < read->n_columns; i++) {
-    TN_TRY(tn_vec_flatten(v->env, &read->columns[i], err));
-  }
-  TN_TRY(find_groups(v, read, &g, err));
-  TN_TRY_TO(done, tn_batch_init(v->env, v->shown, v->n_shown, out, err));
-  for (int32_t i = 0; i < v->n_shown; i++) {
-    tn_vec *to = &out->columns[i];
-    tn_vec *from = v->sources[i] >= 0 ? &read->columns[first + v->sources[i]] : NULL;
-    if (from == NULL) {
-      st = dress_kinds(v, &read->columns[0], &g, to, err);
-    } else if (v->is_binlog && v->shown[i].id != TN_FIELD_ID_SEQUENCE_NUMBER) {
-      st = dress_array(v, from, &g, to, err);
-    } else {
-      st = dress_plain(v, from, &g, to, &v->shown[i].type, err);
-    }
-    TN_TRY_TO(done, st);
-  }
-  out->n_rows = g.n;
-  out->first_position = -1;
-done:
-  tn_free(&v->env->mem, g.begins);
-  return st;
-}
-
 /* ------------------------------------------------------------------ giving */
 
-/* The columns asked for of the rows that match, at most as many as are left. `all` is consumed. */
-static tarn_status give(tn_view_read *v, tn_batch *all, const tn_vec *kinds, tn_batch *out,
-                        tarn_error *err) {
-  int32_t first = v->q.with_row_kind ? 1 : 0;
-  tn_row_pick pick = {0};
-  tarn_status st = TARN_OK;
-  TN_TRY(tn_pred_pick(v->env, v->rest, all, v->rows_left, &pick, err));
-  if (pick.n == 0) {
-    goto done;
+/* Rows that were read, as they are shown; consumes them. There may be none. */
+static tarn_status give(tn_view_read *v, tn_batch *read, tn_batch *out, tarn_error *err) {
+  int64_t n_over;
+  if (v->has_changes) {
+    return tn_stream_view_dress(&v->view, read, read->n_rows > 0, v->rows_left, out, &n_over, err);
   }
-  TN_TRY_TO(done, tn_batch_init(v->env, v->out_fields, v->n_out, out, err));
-  for (int32_t i = 0; i < v->q.n_fields; i++) {
-    if (pick.n == all->n_rows) {
-      tn_vec_reset(v->env, &out->columns[first + i]);
-      tn_vec_move(&out->columns[first + i], &all->columns[i]);
-    } else {
-      TN_TRY_TO(done, tn_vec_take(v->env, &all->columns[i], pick.rows, pick.n,
-                                  &out->columns[first + i], err));
-    }
+  tn_batch_move(out, read);
+  out->fields = v->out_fields; /* those of the read end with it */
+  for (int32_t i = 0; i < v->n_out; i++) {
+    tn_vec_retype(&out->columns[i], &v->out_fields[i].type);
   }
-  if (first > 0 && !v->has_changes) {
-    TN_TRY_TO(done, tn_vec_take(v->env, kinds, pick.rows, pick.n, &out->columns[0], err));
-  } else if (first > 0) {
-    TN_TRY_TO(done, tn_system_all_inserts(v->env, pick.n, &out->columns[0], err));
-  }
-  out->n_rows = pick.n;
-  v->rows_left -= v->rows_left >= 0 ? pick.n : 0;
-done:
-  if (st != TARN_OK) {
-    tn_batch_reset(v->env, out);
-  }
-  tn_free(&v->env->mem, pick.rows);
-  return st;
+  out->first_position = -1;
+  return TARN_OK;
 }
 
 tarn_status tn_view_read_next(tn_view_read *v, tn_batch *out, tarn_error *err) {
   while (v->rows_left != 0) {
-    tn_batch read, all;
-    tarn_status st;
+    tn_batch read;
     memset(&read, 0, sizeof(read));
-    memset(&all, 0, sizeof(all));
     if (v->read != NULL) {
-      TN_TRY_TO(done, v->packs ? next_whole(v, &read, err) : tn_read_next(v->read, &read, err));
+      TN_TRY(tn_read_next(v->read, &read, err));
     }
-    if (read.n_rows == 0) {
+    if (read.n_rows == 0 && tn_stream_view_held(&v->view) == 0) {
       tn_batch_reset(v->env, &read);
       if (v->next_split == v->n_splits) {
         return TARN_OK;
@@ -594,14 +339,12 @@ tarn_status tn_view_read_next(tn_view_read *v, tn_batch *out, tarn_error *err) {
       TN_TRY(open_next(v, err));
       continue;
     }
-    TN_TRY_TO(done, dress(v, &read, &all, err));
-    st = give(v, &all, v->has_kinds ? &read.columns[0] : NULL, out, err);
-  done:
-    tn_batch_reset(v->env, &all);
-    tn_batch_reset(v->env, &read);
-    if (st != TARN_OK || out->n_rows > 0) {
-      return st;
+    TN_TRY(give(v, &read, out, err));
+    if (out->n_rows > 0) {
+      v->rows_left -= v->rows_left >= 0 ? out->n_rows : 0;
+      return TARN_OK;
     }
+    tn_batch_reset(v->env, out);
   }
   return TARN_OK;
 }
@@ -618,12 +361,14 @@ tarn_status tn_view_read_create(const tn_system_request *request, tn_view_read *
   v->q = *request;
   v->env = env;
   v->table = request->system->table;
-  v->is_binlog = request->system->kind == &tn_system_binlog;
-  v->has_changes = v->is_binlog || request->system->kind == &tn_system_audit_log;
+  v->has_changes =
+      request->system->kind == &tn_system_binlog || request->system->kind == &tn_system_audit_log;
   v->rows_left = request->limit;
   tn_arena_init(&v->arena, &env->mem, TN_PLAN_ARENA_BYTES);
-  TN_TRY_TO(fail, part_predicate(v, err));
-  TN_TRY_TO(fail, choose_columns(v, err));
+  TN_TRY_TO(fail, tn_system_out_fields(&v->q, &v->arena, &v->out_fields, &v->n_out, err));
+  if (v->has_changes) {
+    TN_TRY_TO(fail, make_view(v, err));
+  }
   TN_TRY_TO(fail, make_plan(v, err));
   *out = v;
   return TARN_OK;
@@ -636,7 +381,7 @@ void tn_view_read_free(tn_view_read *v) {
   if (v != NULL) {
     tarn_env *env = v->env;
     tn_read_free(v->read);
-    tn_pieces_reset(&v->held, env);
+    tn_stream_view_reset(&v->view);
     tn_plan_release(v->plan);
     tn_arena_reset(&v->arena);
     tn_free(&env->mem, v);

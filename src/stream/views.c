@@ -90,7 +90,8 @@ tarn_status tn_stream_view_init(const tn_stream_view_options *options, tn_stream
   tarn_status st;
   memset(v, 0, sizeof(*v));
   v->env = options->table->env;
-  v->is_binlog = options->is_binlog;
+  v->is_binlog = v->packs = options->is_binlog;
+  v->kind_first = options->kind_first;
   tn_arena_init(&v->arena, &v->env->mem, ARENA_LIMIT);
   st = shape(&s, err);
   if (st != TARN_OK) {
@@ -167,7 +168,7 @@ static tarn_status find_groups(const tn_stream_view *v, const tn_batch *batch, i
   }
   *n = 0;
   for (int64_t i = 0; i < batch->n_rows; ++*n) {
-    bool is_pair = v->is_binlog && kinds[i] == TN_ROW_UPDATE_BEFORE && i + 1 < batch->n_rows;
+    bool is_pair = v->packs && kinds[i] == TN_ROW_UPDATE_BEFORE && i + 1 < batch->n_rows;
     begins[*n] = (int32_t)i;
     i += is_pair ? 2 : 1;
   }
@@ -229,15 +230,24 @@ static tarn_status show(const tn_stream_view *v, tn_batch *read, const int32_t *
 
 static tarn_status take_wanted(const tn_stream_view *v, tn_batch *all, const uint32_t *rows,
                                int64_t n, tn_batch *out, tarn_error *err) {
+  int32_t first = v->kind_first != NULL ? 1 : 0;
   tarn_status st = TARN_OK;
-  TN_TRY(tn_batch_init(v->env, v->shown, v->n_wanted, out, err));
+  TN_TRY(
+      tn_batch_init(v->env, first > 0 ? v->kind_first : v->shown, first + v->n_wanted, out, err));
+  if (first > 0) {
+    st = tn_vec_alloc(v->env, &out->columns[0], n, 0, err);
+    if (st == TARN_OK) {
+      memset(out->columns[0].values, TN_ROW_INSERT, (size_t)n);
+    }
+  }
   for (int32_t i = 0; i < v->n_wanted && st == TARN_OK; i++) {
+    tn_vec *to = &out->columns[first + i];
     if (n == all->n_rows) {
-      tn_vec_reset(v->env, &out->columns[i]);
-      tn_vec_move(&out->columns[i], &all->columns[i]);
+      tn_vec_reset(v->env, to);
+      tn_vec_move(to, &all->columns[i]);
     } else {
-      st = tn_vec_take(v->env, &all->columns[i], rows, n, &out->columns[i], err);
-      tn_vec_retype(&out->columns[i], &v->shown[i].type);
+      st = tn_vec_take(v->env, &all->columns[i], rows, n, to, err);
+      tn_vec_retype(to, &v->shown[i].type);
     }
   }
   out->n_rows = n;
@@ -283,7 +293,7 @@ tarn_status tn_stream_view_dress(tn_stream_view *v, tn_batch *read, bool may_wai
     TN_TRY_TO(done, tn_vec_flatten(v->env, &read->columns[i], err));
   }
   TN_TRY_TO(done, put_in_front(v, read, err));
-  if (v->is_binlog && may_wait && read->n_rows > 0 &&
+  if (v->packs && may_wait && read->n_rows > 0 &&
       ends_unpaired(read->columns[0].values, read->n_rows)) {
     TN_TRY_TO(done, hold_back(v, read, err));
   }

@@ -1,5 +1,5 @@
-/* views.h - the rows of a stream as the system tables $audit_log and $binlog show them: all +I,
- * with the kind as a first column of text.
+/* views.h - changes as the system tables $audit_log and $binlog show them, in streams and in reads:
+ * all +I, with the kind as a first column of text.
  *
  *   $audit_log   rowkind, then the columns
  *   $binlog      rowkind, then the columns as arrays: one value, or before and after of an update,
@@ -22,18 +22,22 @@ typedef struct tn_stream_view_options {
   int32_t n_columns;
   const tn_field *fields; /* of them, those to show */
   int32_t n_fields;
-  const tn_pred *predicate; /* on columns of the system table; NULL: none */
+  const tn_field *kind_first; /* a row kind and `fields`, where the kind is given, too; NULL: not */
+  const tn_pred *predicate;   /* on columns of the system table; NULL: none */
 } tn_stream_view_options;
 
 typedef struct tn_stream_view {
   tarn_env *env;
   tn_arena arena;
   bool is_binlog;
+  bool packs; /* a -U and the row behind it are one row: so it is in $binlog, unless whoever reads
+                 clears it for rows that are no changes */
   const tn_pred *pushed; /* what of the predicate is on the table's own columns, for planning and
                             reading; of $binlog nothing, whose columns are arrays. NULL: nothing */
   const tn_pred *rest;   /* the other part, which is tested on rows as they are shown */
   tn_field *shown;       /* those to show, then those that are only tested */
   int32_t n_shown, n_wanted;
+  const tn_field *kind_first;
   int32_t *sources; /* of each: -1: the kind, else a column that is read */
   tn_field *read;   /* the table's columns that are read */
   int32_t n_read;
@@ -53,7 +57,7 @@ void tn_stream_view_reset(tn_stream_view *view); /* accepts all zero */
  * may_wait   rows of the same split follow, so a -U at the end is held back, and comes with the
  *            next call
  * max_rows   the most to give; -1: any number
- * out        raw memory; may be without rows. +I, if wanted, is put in front by whoever gives them
+ * out        raw memory; may be without rows
  * n_over     rows at the end that were read and are not shown because of max_rows
  */
 TN_CHECKED tarn_status tn_stream_view_dress(tn_stream_view *view, tn_batch *read, bool may_wait,
