@@ -86,6 +86,17 @@ static bool takes_away(const tn_commit_changes *c) {
   return false;
 }
 
+/* Columns of rows that are there: whose files must still hold these rows. Java's writers look only
+ * when they are told to, and leave a table that cannot be read when a compaction came first. */
+static bool adds_columns(const tn_commit_changes *c) {
+  for (size_t i = 0; i < c->files.count; i++) {
+    if (c->files.items[i].file.has_first_row_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static tn_attempt_request request_of(const tn_committable *c, tn_commit_kind kind) {
   return (tn_attempt_request){.kind = kind,
                               .identifier = c->identifier,
@@ -169,8 +180,8 @@ static tarn_status append(tn_commit_job *job, const tn_committable *c, tn_commit
     tn_attempt_request request =
         request_of(c, is_overwrite ? TN_COMMIT_OVERWRITE : TN_COMMIT_APPEND);
     request.changes = &append;
-    request.checks_conflicts =
-        is_overwrite || job->options->checks_appends || job->options->checks_row_ids;
+    request.checks_conflicts = is_overwrite || job->options->checks_appends ||
+                               job->options->checks_row_ids || adds_columns(&append);
     st = tn_attempt_run(job, &request, result, err);
     TN_TRY(tell_unsure(job, result, st, err));
   }

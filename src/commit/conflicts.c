@@ -829,14 +829,23 @@ static int compare_row_ids(void *ctx, const void *a, const void *b) {
   return (p > q) - (p < q);
 }
 
+/* Does the commit bring columns of rows that are there, or put such files together? */
+static bool touches_ranges(const detection *d) {
+  for (size_t i = 0; i < d->delta.count; i++) {
+    if (d->delta.items[i].is_add && d->delta.items[i].has_first_row_id) {
+      return true;
+    }
+  }
+  return d->job->options->checks_row_ids || d->check->kind == TN_COMMIT_COMPACT;
+}
+
 /* Files of one range of rows hold columns of the same rows: their ranges are equal. */
 static tarn_status check_row_id_ranges(detection *d) {
   const tn_table *table = d->job->table;
   const void **items, **scratch;
   int64_t n = 0, end = INT64_MIN;
   const file *first = NULL;
-  if (!table->facts.data_evolution ||
-      (!d->job->options->checks_row_ids && d->check->kind != TN_COMMIT_COMPACT)) {
+  if (!table->facts.data_evolution || !touches_ranges(d)) {
     return TARN_OK;
   }
   items = tn_arena_calloc(d->arena, (size_t)d->n_live + 1, sizeof(*items));

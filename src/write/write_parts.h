@@ -277,8 +277,8 @@ TN_CHECKED tarn_status tn_route(tn_write *w, const tn_batch *batch, uint32_t *bu
 TN_CHECKED tarn_status tn_open_bucket_number(tn_write *w, uint32_t partition, int32_t bucket,
                                              uint32_t *out, tarn_error *err);
 /* Raise the sequence numbers of buckets[0 .. n), which must be restored, behind those of the latest
- * snapshot (WR2); what they hold there is compacted with what comes. is_redone: a compaction is made
- * again, for which a writer that overwrites looks there, too. */
+ * snapshot (WR2); what they hold there is compacted with what comes. is_redone: a compaction is to
+ * be made again, for which a writer that overwrites looks there, too. */
 TN_CHECKED tarn_status tn_restore(tn_write *w, tn_open_bucket **buckets, size_t n, bool is_redone,
                                   tarn_error *err);
 

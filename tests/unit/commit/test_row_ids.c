@@ -189,6 +189,27 @@ static void update__of_a_part_of_a_file_conflicts(void **state) {
   end(&tm, table);
 }
 
+/* Whether the writer asks for it or not: a compaction may have come first. */
+static void columns__of_a_part_of_a_file_conflict(void **state) {
+  table_maker tm;
+  tn_table *table = make_table(&tm, EVOLVED);
+  tn_commit_options options = cm_user("u");
+  tn_committable first = cm_begin(1), whole = cm_begin(2), part = cm_begin(3), rows = cm_begin(4);
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "a", 5, "a"));
+  (void)cm_append(table, "u", &first);
+  cm_file(&tm, &whole, CM_NEW, rows_of(&tm, "u1", 0, 5));
+  OK(tn_commit_append(table, &options, &whole, &result, err));
+  cm_file(&tm, &part, CM_NEW, rows_of(&tm, "u2", 0, 3));
+  assert_int_equal(tn_commit_append(table, &options, &part, &result, &why), TARN_E_CONFLICT);
+  assert_contains(why.message, "have encountered conflicts, data files: u2, a.");
+  cm_file(&tm, &rows, CM_NEW, columns_of(&tm, "b", 2, "a")); /* these are new */
+  OK(tn_commit_append(table, &options, &rows, &result, err));
+  end(&tm, table);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows__get_ids_in_the_order_of_commits),
@@ -197,6 +218,7 @@ int main(void) {
       cmocka_unit_test(rows__of_a_file_that_hides_its_source_are_refused),
       cmocka_unit_test(update__of_rows_that_were_updated_conflicts),
       cmocka_unit_test(update__of_a_part_of_a_file_conflicts),
+      cmocka_unit_test(columns__of_a_part_of_a_file_conflict),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
