@@ -6,16 +6,19 @@
 
 #include "change.h"
 #include "errors.h"
+#include "follow_state.h"
 #include "json.h"
+#include "scan.h"
 
 #define TRAILER 12
 static const char trailer_magic[] = "TARNROWS";
 
 struct cli_complete {
   tarn_normaliser *normaliser;
+  cli_text folder; /* NUL-terminated */
 };
 
-/* ------------------------------------------------------------------ making it */
+/* ------------------------------------------------------------------ what it needs */
 
 /* The columns of the primary key, NUL-terminated behind each other. */
 static tarn_status take_keys(const cli_json *json, const struct ArrowSchema *schema, cli_text *text,
@@ -73,14 +76,15 @@ static tarn_status make_folder_name(const char *state_path, cli_text *out, tarn_
 }
 
 static tarn_status make(cli_session *s, const tarn_string *facts, const struct ArrowSchema *schema,
-                        const char *state_path, cli_complete *c, tarn_error *err) {
+                        bool has_snapshot, const char *state_path, cli_complete *c,
+                        tarn_error *err) {
   tarn_normaliser_options o = TARN_NORMALISER_OPTIONS_INIT;
-  const char *passed = schema->n_children > 1 ? schema->children[1]->name : NULL; /* snapshots */
+  const char *passed = schema->n_children > 1 ? schema->children[1]->name : NULL;
   const char **keys = NULL;
-  cli_text folder = {0}, names = {0};
+  cli_text names = {0};
   cli_json json;
   size_t n = 0;
-  tarn_status st = make_folder_name(state_path, &folder, err);
+  tarn_status st = make_folder_name(state_path, &c->folder, err);
   if (st == TARN_OK && !cli_json_parse(facts->data, facts->length, &json)) {
     st = cli_no_memory(err);
   } else if (st == TARN_OK) {
@@ -98,20 +102,96 @@ static tarn_status make(cli_session *s, const tarn_string *facts, const struct A
       keys[i] = at;
       at += strlen(at) + 1;
     }
-    o.folder = folder.data;
+    o.folder = c->folder.data;
     o.is_temporary = state_path == NULL;
     o.passed = &passed;
-    o.n_passed = 1;
+    o.n_passed = has_snapshot ? 1 : 0;
     st = tarn_normaliser_create(s->env, schema, keys, n, &o, &c->normaliser, err);
   }
   free(keys);
-  cli_text_reset(&folder);
   cli_text_reset(&names);
   return st;
 }
 
+/* ------------------------------------------------------------------ keys */
+
+static void add_name(cli_text *out, const char *name) {
+  cli_text_puts(out, ",`");
+  for (; *name != '\0'; name++) {
+    cli_text_puts(out, *name == '`' ? "`" : "");
+    cli_text_char(out, *name);
+  }
+  cli_text_char(out, '`');
+}
+
+static bool holds(const cli_name_list *list, const char *name) {
+  bool is_there = false;
+  for (size_t i = 0; i < list->count; i++) {
+    is_there = is_there || strcmp(list->names[i], name) == 0;
+  }
+  return is_there;
+}
+
+static tarn_status add_missing(const tarn_string *facts, const cli_name_list *names,
+                               cli_hidden_keys *out, tarn_error *err) {
+  cli_json json;
+  cli_text name = {0};
+  size_t list;
+  if (!cli_json_parse(facts->data, facts->length, &json)) {
+    return cli_no_memory(err);
+  }
+  list = cli_json_find(&json, 0, "primary_keys");
+  for (size_t i = list != SIZE_MAX ? cli_json_first(&json, list) : 0;
+       list != SIZE_MAX && i < json.nodes[list].after; i = json.nodes[i].after) {
+    name.len = 0;
+    cli_json_text(&json, i, &name);
+    cli_text_terminate(&name);
+    if (!name.is_broken && !holds(names, name.data)) {
+      add_name(&out->select, name.data);
+      out->count++;
+    }
+  }
+  out->select.is_broken |= name.is_broken;
+  cli_text_reset(&name);
+  cli_json_reset(&json);
+  return TARN_OK;
+}
+
+tarn_status cli_complete_add_keys(cli_session *s, cli_hidden_keys *out, tarn_error *err) {
+  const char *select = s->args->values[OPT_SELECT];
+  tarn_table *table = NULL;
+  tarn_string facts = {0};
+  cli_name_list names = {0};
+  tarn_stream_kinds kinds;
+  tarn_status st;
+  if (select == NULL || !cli_args_has(s->args, OPT_COMPLETE) || s->format == CLI_FORMAT_DEBEZIUM ||
+      s->format == CLI_FORMAT_CANAL) {
+    return TARN_OK;
+  }
+  st = cli_names_split(select, &names, err);
+  st = st == TARN_OK ? cli_session_table(s, NULL, &table, err) : st;
+  st = st == TARN_OK ? tarn_stream_get_kinds(table, &kinds, err) : st;
+  if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS) {
+    cli_text_puts(&out->select, select);
+    st = tarn_table_describe(table, &facts, err);
+    st = st == TARN_OK ? add_missing(&facts, &names, out, err) : st;
+    cli_text_terminate(&out->select);
+    st = st == TARN_OK && out->select.is_broken ? cli_no_memory(err) : st;
+    if (st == TARN_OK) {
+      s->args->values[OPT_SELECT] = out->select.data;
+    }
+  }
+  tarn_string_free(&facts);
+  tarn_table_free(table);
+  cli_names_free(&names);
+  return st;
+}
+
+/* ------------------------------------------------------------------ life */
+
 tarn_status cli_complete_create(cli_session *s, tarn_table *table, tarn_stream *stream,
-                                const char *state_path, cli_complete **out, tarn_error *err) {
+                                bool has_snapshot, const char *state_path, cli_complete **out,
+                                tarn_error *err) {
   tarn_stream_kinds kinds;
   tarn_string facts = {0};
   struct ArrowSchema schema = {0};
@@ -136,7 +216,7 @@ tarn_status cli_complete_create(cli_session *s, tarn_table *table, tarn_stream *
   }
   st = tarn_table_describe(table, &facts, err);
   st = st == TARN_OK ? tarn_stream_schema(stream, &schema, err) : st;
-  st = st == TARN_OK ? make(s, &facts, &schema, state_path, c, err) : st;
+  st = st == TARN_OK ? make(s, &facts, &schema, has_snapshot, state_path, c, err) : st;
   if (schema.release != NULL) {
     schema.release(&schema);
   }
@@ -152,6 +232,7 @@ tarn_status cli_complete_create(cli_session *s, tarn_table *table, tarn_stream *
 void cli_complete_free(cli_complete *c) {
   if (c != NULL) {
     tarn_normaliser_free(c->normaliser);
+    cli_text_reset(&c->folder);
     free(c);
   }
 }
@@ -178,16 +259,22 @@ static tarn_status refuse(tarn_error *err, const char *path, const char *why) {
   return cli_error(err, TARN_E_INVALID, "%.600s: %s", path, why);
 }
 
+/* Bytes of the normaliser in front of the trailer. false: there is none. */
+static bool find_rows(const char *state, size_t n, uint32_t *length) {
+  const uint8_t *at;
+  if (n < TRAILER || memcmp(state + n - strlen(trailer_magic), trailer_magic, 8) != 0) {
+    return false;
+  }
+  at = (const uint8_t *)state + n - TRAILER;
+  *length = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+  return *length <= n - TRAILER;
+}
+
 tarn_status cli_complete_restore(cli_complete *c, const char *path, const char *state, size_t *n,
                                  tarn_error *err) {
   uint32_t length = 0;
-  bool has_rows =
-      *n >= TRAILER && memcmp(state + *n - strlen(trailer_magic), trailer_magic, 8) == 0;
-  if (has_rows) {
-    const uint8_t *at = (const uint8_t *)state + *n - TRAILER;
-    length = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    has_rows = length <= *n - TRAILER;
-  }
+  bool has_rows = find_rows(state, *n, &length);
+  tarn_status st;
   if (has_rows != (c != NULL)) {
     return refuse(err, path,
                   has_rows ? "this state was kept with --complete: go on with it"
@@ -198,7 +285,18 @@ tarn_status cli_complete_restore(cli_complete *c, const char *path, const char *
     return TARN_OK;
   }
   *n -= TRAILER + length;
-  return tarn_normaliser_restore(c->normaliser, state + *n, length, err);
+  cli_follow_state_settle(path); /* what only states before it need goes now */
+  st = tarn_normaliser_restore(c->normaliser, state + *n, length, err);
+  if (st == TARN_E_NOT_FOUND) {
+    char what[256];
+    (void)snprintf(what, sizeof(what), "%.255s", err->message);
+    return cli_error(err, TARN_E_NOT_FOUND,
+                     "%.200s: what --complete keeps of each key belongs to this state, and is not "
+                     "in %.200s (%.200s): put that folder back; where it is lost, begin anew, with "
+                     "new state files and, behind a pipe, an empty table",
+                     path, c->folder.data, what);
+  }
+  return st == TARN_OK ? st : cli_error_prefix(err, path);
 }
 
 tarn_status cli_complete_keep(cli_complete *c, cli_text *state, tarn_error *err) {
@@ -219,4 +317,21 @@ tarn_status cli_complete_keep(cli_complete *c, cli_text *state, tarn_error *err)
 
 void cli_complete_kept(cli_complete *c) {
   tarn_normaliser_complete(c->normaliser);
+}
+
+bool cli_complete_has_older(const cli_complete *c) {
+  tarn_normaliser_stats stats = TARN_NORMALISER_STATS_INIT;
+  tarn_normaliser_get_stats(c->normaliser, &stats);
+  return stats.older_files > 0;
+}
+
+tarn_status cli_complete_kept_in(cli_complete *c, const char *path, const cli_text *state,
+                                 tarn_error *err) {
+  uint32_t length = 0;
+  if (!find_rows(state->data, state->len, &length)) {
+    return refuse(err, path, "the state of this stream was replaced by one without --complete");
+  }
+  cli_follow_state_settle(path);
+  return tarn_normaliser_complete_until(c->normaliser, state->data + state->len - TRAILER - length,
+                                        length, err);
 }

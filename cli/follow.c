@@ -189,6 +189,12 @@ static tarn_status begin_feed(cli_follow *f, const cli_checkpoint *first, tarn_e
   bool has_source = first->source.len > 0 && f->state_path != NULL, is_mine = false;
   tarn_status st = has_source ? look_at_link(f, first, &start, &is_mine, err) : TARN_OK;
   st = st == TARN_OK ? check_first(f, first, err) : st;
+  if (st == TARN_OK && first->next > 0 && f->taken == 0 && f->checkpoint.state.len == 0) {
+    cli_report_note(&f->session->report,
+                    "%.300s held a place before: the stream begins there, at snapshot %lld, and "
+                    "rows from before it do not come; for all rows begin with another state file",
+                    first->source.data, (long long)first->next);
+  }
   if (st == TARN_OK) {
     f->is_feed = true;
     f->to_skip = f->taken - first->rows;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "follow_state.h"
 
 void cli_feed_reset(cli_feed *feed) {
@@ -39,14 +40,17 @@ void cli_feed_name(cli_feed *feed) {
                  (unsigned long long)words[1]);
 }
 
-tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, const cli_follow_file *file,
-                             int64_t *rows, bool *is_restored, tarn_error *err) {
+tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
+                             const cli_follow_file *file, int64_t *rows, bool *is_restored,
+                             tarn_error *err) {
   const cli_checkpoint *c = &file->checkpoint;
+  size_t n = c->state.len;
   *is_restored = false;
-  if (c->state.len == 0) {
+  if (n == 0) {
     return TARN_OK;
   }
-  if (tarn_stream_restore(stream, c->state.data, c->state.len, rows, err) != TARN_OK) {
+  if (cli_complete_restore(complete, feed->sink.data, c->state.data, &n, err) != TARN_OK ||
+      tarn_stream_restore(stream, c->state.data, n, rows, err) != TARN_OK) {
     return err->status;
   }
   memcpy(feed->name, c->stream, sizeof(feed->name));
@@ -55,14 +59,14 @@ tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, const cli_foll
   return tarn_stream_check(stream, err);
 }
 
-void cli_feed_begin(const cli_feed *feed, int64_t rows, cli_text *out) {
-  cli_checkpoint c = {.id = feed->id, .rows = rows, .source = feed->source}; /* lent */
+void cli_feed_begin(const cli_feed *feed, int64_t rows, int64_t next, cli_text *out) {
+  cli_checkpoint c = {.id = feed->id, .rows = rows, .source = feed->source, .next = next};
   memcpy(c.stream, feed->name, sizeof(c.stream));
   cli_checkpoint_put(out, &c);
 }
 
-tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, int64_t rows, cli_text *out,
-                          tarn_error *err) {
+tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, cli_complete *complete, int64_t rows,
+                          cli_text *out, tarn_error *err) {
   int64_t next = tarn_stream_position(stream);
   cli_checkpoint c = {.rows = rows};
   tarn_string state = {0};
@@ -73,13 +77,18 @@ tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, int64_t rows, cli
   c.id = ++feed->id;
   st = tarn_stream_checkpoint(stream, c.id, rows, &state, err);
   if (st == TARN_OK) {
-    c.state.data = (char *)(uintptr_t)state.data; /* lent */
-    c.state.len = state.length;
+    cli_text_add(&c.state, state.data, state.length);
+    st = complete != NULL    ? cli_complete_keep(complete, &c.state, err)
+         : c.state.is_broken ? cli_no_memory(err)
+                             : TARN_OK;
+  }
+  if (st == TARN_OK) {
     cli_checkpoint_put(out, &c);
     feed->has_given = true;
     feed->given_rows = rows;
     feed->given_next = next;
   }
+  cli_checkpoint_reset(&c);
   tarn_string_free(&state);
   return st;
 }
@@ -102,12 +111,34 @@ static tarn_status find_sink(cli_feed *feed, tarn_error *err) {
   return st;
 }
 
-tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, tarn_error *err) {
-  cli_follow_file file = {0};
+/* What the sink's file holds is kept for good. */
+static tarn_status complete_kept(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
+                                 const cli_checkpoint *kept, tarn_error *err) {
   tarn_status st = TARN_OK;
-  if (!feed->has_consumer) { /* no file moves, but scan.max-snapshot.count counts anew */
-    return feed->is_read_only || feed->id == 0 ? TARN_OK
-                                               : tarn_stream_complete(stream, feed->id, err);
+  if (strcmp(kept->stream, feed->name) != 0 || kept->state.len == 0) {
+    return TARN_OK;
+  }
+  if (complete != NULL) {
+    st = cli_complete_kept_in(complete, feed->sink.data, &kept->state, err);
+  }
+  if (st == TARN_OK && feed->has_consumer && kept->id > feed->completed && kept->id <= feed->id) {
+    feed->completed = kept->id;
+    st = tarn_stream_complete(stream, feed->completed, err);
+  }
+  return st;
+}
+
+tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
+                              tarn_error *err) {
+  cli_follow_file file = {0};
+  bool has_older = complete != NULL && cli_complete_has_older(complete);
+  tarn_status st = TARN_OK;
+  if (!feed->has_consumer && !feed->is_read_only && feed->id > 0) {
+    /* no file moves, but scan.max-snapshot.count counts anew */
+    st = tarn_stream_complete(stream, feed->id, err);
+  }
+  if (st != TARN_OK || (!feed->has_consumer && !has_older)) {
+    return st;
   }
   if (feed->sink.len == 0 && feed->source.len > 0) {
     st = find_sink(feed, err);
@@ -116,12 +147,9 @@ tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, tarn_error *e
     return st;
   }
   st = cli_follow_file_read(feed->sink.data, &file, err);
-  if (st == TARN_OK && strcmp(file.checkpoint.stream, feed->name) == 0 &&
-      file.checkpoint.id > feed->completed && file.checkpoint.id <= feed->id &&
-      file.checkpoint.state.len > 0) {
-    feed->completed = file.checkpoint.id;
-    st = tarn_stream_complete(stream, feed->completed, err);
-  }
+  st = st == TARN_OK
+           ? complete_kept(feed, stream, has_older ? complete : NULL, &file.checkpoint, err)
+           : st;
   cli_follow_file_reset(&file);
   return st;
 }

@@ -5,12 +5,14 @@
  *       starts: one reader, and what is planned is in the state. So rows have numbers.
  *   D2  A state goes out in a line behind all rows that it counts (follow_lines.h); nothing is kept
  *       here. The sink keeps it with what it has committed.
- *   D3  A consumer moves to what the sink's file holds, never further.
+ *   D3  A consumer moves to what the sink's file holds, never further; and what --complete keeps of
+ *       each key can go back to that.
  */
 #ifndef CLI_FOLLOW_FEED_H
 #define CLI_FOLLOW_FEED_H
 
 #include "args.h"
+#include "complete.h"
 #include "follow_lines.h"
 #include "tarn/stream.h"
 
@@ -31,16 +33,20 @@ void cli_feed_take_consumer(cli_feed *feed, const cli_args *args);
 
 /* A stream that begins: its name is one that no other has. */
 void cli_feed_name(cli_feed *feed);
-/* The stream goes on from the sink's file, if that has a state. *rows: those before it. Errors:
- * those of cli_follow_file_read() and tarn_stream_restore(). */
-tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, const cli_follow_file *file,
-                             int64_t *rows, bool *is_restored, tarn_error *err);
-/* What comes in front of the rows. */
-void cli_feed_begin(const cli_feed *feed, int64_t rows, cli_text *out);
+/* The stream goes on from the sink's file, if that has a state. complete: NULL: none. *rows: those
+ * before it. Errors: those of cli_follow_file_read(), cli_complete_restore() and
+ * tarn_stream_restore(). */
+tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
+                             const cli_follow_file *file, int64_t *rows, bool *is_restored,
+                             tarn_error *err);
+/* What comes in front of the rows. next: 0, or the first snapshot of a stream that begins at a
+ * place which was held before. */
+void cli_feed_begin(const cli_feed *feed, int64_t rows, int64_t next, cli_text *out);
 /* Where the stream stands, behind `rows` rows; nothing if it has not moved. */
-tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, int64_t rows, cli_text *out,
-                          tarn_error *err);
+tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, cli_complete *complete, int64_t rows,
+                          cli_text *out, tarn_error *err);
 /* What the sink has is done with. */
-tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, tarn_error *err);
+tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
+                              tarn_error *err);
 
 #endif

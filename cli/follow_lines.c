@@ -78,6 +78,9 @@ static void put_object(cli_text *out, const cli_checkpoint *c) {
   cli_text_printf(out, "{\"id\":%lld,\"rows\":%lld", (long long)c->id, (long long)c->rows);
   put_text(out, "stream", c->stream, strlen(c->stream));
   put_text(out, "source", c->source.data, c->source.len);
+  if (c->next > 0) {
+    cli_text_printf(out, ",\"next_snapshot\":%lld", (long long)c->next);
+  }
   put_bytes(out, "state", &c->state);
   cli_text_char(out, '}');
 }
@@ -151,6 +154,9 @@ static bool take_object(const cli_json *json, size_t at, cli_checkpoint *out) {
   }
   out->id = cli_json_int(json, at, "id");
   out->rows = cli_json_int(json, at, "rows");
+  out->next = cli_json_find(json, at, "next_snapshot") != SIZE_MAX
+                  ? cli_json_int(json, at, "next_snapshot")
+                  : 0;
   return out->rows >= 0 && out->id >= 0 && take_stream(json, at, out->stream) &&
          take_path(json, at, "source", &out->source) && take_bytes(json, at, "state", &out->state);
 }

@@ -9,7 +9,7 @@
  * A stream is what one source gives from its beginning on, over all its runs; its name is any text
  * of up to 63 bytes without control characters, quotes and backslashes, or is left out. The first
  * line of `table tail --state s` has "source":"/path/of/s", too: the sink is to tell there that it
- * keeps the place.
+ * keeps the place; and "next_snapshot":N where the stream begins at a place that s held before.
  *
  * `table write --state t` keeps the last state, and how many rows it has taken (which may be more),
  * together with what it has prepared: one file, replaced at once.
@@ -38,6 +38,7 @@ typedef struct cli_checkpoint {
   cli_text state;               /* bytes; empty: none */
   char stream[CLI_STREAM_SIZE]; /* "": not told */
   cli_text source;              /* path, NUL-terminated behind its end; empty: none */
+  int64_t next; /* first snapshot of a stream that begins at a place held before; 0: none */
 } cli_checkpoint;
 
 void cli_checkpoint_reset(cli_checkpoint *checkpoint);

@@ -90,6 +90,10 @@ static void sync_folder(const char *path) {
   free(folder);
 }
 
+void cli_follow_state_settle(const char *path) {
+  sync_folder(path);
+}
+
 static tarn_status write_special(const char *path, const void *bytes, size_t n, tarn_error *err) {
   int fd = open(path, O_WRONLY | O_CLOEXEC), number = fd < 0 ? errno : 0;
   if (fd >= 0) {

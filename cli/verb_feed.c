@@ -7,6 +7,7 @@
 
 #include "ending.h"
 #include "follow_feed.h"
+#include "follow_lock.h"
 #include "scan.h"
 #include "source.h"
 
@@ -24,11 +25,20 @@ typedef struct feed {
   cli_rows *rows;
   const char *state_path;
   cli_feed given;
+  cli_complete *complete; /* NULL: rows are given as they come */
+  cli_hidden_keys hidden;
+  bool has_lost; /* rows that were read and are not given: no state may be behind them */
+  struct ArrowSchema schema; /* with the columns that are not given */
+  cli_follow_lock lock;      /* of what is kept for --complete */
   bool until_idle;
   int64_t n_rows; /* of the stream */
   int64_t flushed_ms, checked_ms;
   int64_t n_rests;
 } feed;
+
+static void release_nothing(struct ArrowSchema *schema) {
+  schema->release = NULL;
+}
 
 /* ------------------------------------------------------------------ start */
 
@@ -61,7 +71,8 @@ static tarn_status restore(feed *f, bool *is_restored, tarn_error *err) {
     st = f->given.sink.is_broken ? cli_no_memory(err)
                                  : cli_follow_file_read(f->state_path, &file, err);
   }
-  st = st == TARN_OK ? cli_feed_restore(&f->given, f->stream, &file, &f->n_rows, is_restored, err)
+  st = st == TARN_OK ? cli_feed_restore(&f->given, f->stream, f->complete, &file, &f->n_rows,
+                                        is_restored, err)
                      : st;
   if (st == TARN_OK && !*is_restored) {
     cli_feed_name(&f->given);
@@ -84,10 +95,10 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   if (cli_args_has(s->args, OPT_METRICS)) {
     return cli_usage(err, "--metrics with --checkpoints: the sink counts, ask it");
   }
-  if (cli_args_has(s->args, OPT_COMPLETE)) {
+  if (cli_args_has(s->args, OPT_COMPLETE) && f->state_path == NULL) {
     return cli_usage(err,
-                     "--complete with --checkpoints: what it keeps of each key does not go through "
-                     "the pipe; changelog-producer=lookup makes the changes of the table complete");
+                     "--complete with --checkpoints needs --state FILE, the sink's: beside it, in "
+                     "FILE.rows, is kept what is known of each key");
   }
   if (cli_args_has(s->args, OPT_FORMAT) && s->format != CLI_FORMAT_JSONL) {
     return cli_usage(err, "--checkpoints are lines between rows of jsonl");
@@ -102,11 +113,36 @@ static tarn_status take_arguments(feed *f, tarn_error *err) {
   return st == TARN_OK && consumer != NULL ? add_option(s, "consumer-id", consumer, err) : st;
 }
 
+/* What is kept for --complete is one source's at a time. */
+static tarn_status lock_rows(feed *f, tarn_error *err) {
+  cli_text path = {0};
+  tarn_status st;
+  if (!cli_args_has(f->session->args, OPT_COMPLETE)) {
+    return TARN_OK;
+  }
+  cli_text_printf(&path, "%s.rows.source", f->state_path);
+  cli_text_terminate(&path);
+  st = path.is_broken ? cli_no_memory(err) : cli_follow_lock_take(path.data, &f->lock, err);
+  cli_text_reset(&path);
+  return st;
+}
+
+static tarn_status begin_rows(feed *f, tarn_error *err) {
+  const cli_row_style style = {.format = CLI_FORMAT_JSONL, .has_kind = true};
+  struct ArrowSchema given;
+  tarn_status st = tarn_stream_schema(f->stream, &f->schema, err);
+  if (st != TARN_OK) {
+    return st;
+  }
+  given = f->schema; /* lent */
+  given.n_children -= (int64_t)f->hidden.count;
+  given.release = release_nothing;
+  return cli_rows_begin(f->session->env, &given, &style, &f->session->output, &f->rows, err);
+}
+
 static int open_feed(feed *f) {
   cli_session *s = f->session;
   tarn_stream_options o = TARN_STREAM_OPTIONS_INIT;
-  cli_row_style style = {.format = CLI_FORMAT_JSONL, .has_kind = true};
-  struct ArrowSchema schema = {0};
   bool is_restored = false;
   tarn_error err;
   int code = cli_scan_open(s, NULL, CLI_SCAN_ROWS, &f->scan);
@@ -117,11 +153,13 @@ static int open_feed(feed *f) {
   o.allows_endless_consumer = !f->given.has_consumer;
   st = cli_args_number(s->args, OPT_MAX_PLANS, 1, INT64_MAX, &o.max_plans, &err);
   st = st == TARN_OK ? tarn_stream_create(f->scan.scan, &o, &f->stream, &err) : st;
+  if (st == TARN_OK && cli_args_has(s->args, OPT_COMPLETE)) {
+    st = cli_complete_create(s, f->scan.table, f->stream, false, f->state_path, &f->complete, &err);
+  }
   st = st == TARN_OK ? restore(f, &is_restored, &err) : st;
   st = st == TARN_OK && !is_restored ? start_at(f, &err) : st;
   st = st == TARN_OK ? tarn_stream_reader_create(f->stream, 0, &f->reader, &err) : st;
-  st = st == TARN_OK ? tarn_stream_schema(f->stream, &schema, &err) : st;
-  st = st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &f->rows, &err) : st;
+  st = st == TARN_OK ? begin_rows(f, &err) : st;
   return st == TARN_OK ? CLI_EXIT_OK : cli_fail(s, &err);
 }
 
@@ -137,18 +175,27 @@ static tarn_status flush(feed *f, tarn_error *err) {
 static tarn_status checkpoint(feed *f, tarn_error *err) {
   tarn_status st;
   f->checked_ms = cli_now_ms();
-  st = cli_feed_give(&f->given, f->stream, f->n_rows, &f->session->output.pending, err);
+  st =
+      cli_feed_give(&f->given, f->stream, f->complete, f->n_rows, &f->session->output.pending, err);
   st = st == TARN_OK ? flush(f, err) : st;
-  return st == TARN_OK ? cli_feed_complete(&f->given, f->stream, err) : st;
+  return st == TARN_OK ? cli_feed_complete(&f->given, f->stream, f->complete, err) : st;
 }
 
 /* ------------------------------------------------------------------ rows */
 
 static tarn_status give_batch(feed *f, struct ArrowArray *array, tarn_error *err) {
-  tarn_status st = cli_rows_add(f->rows, array, err);
+  tarn_status st = f->complete != NULL ? cli_complete_apply(f->complete, array, err) : TARN_OK;
   int64_t now;
-  f->n_rows += array->length;
-  array->release(array);
+  if (st == TARN_OK && array->release != NULL) {
+    struct ArrowArray given = *array; /* lent */
+    given.n_children -= (int64_t)f->hidden.count;
+    st = cli_rows_add(f->rows, &given, err);
+    f->n_rows += array->length;
+  }
+  f->has_lost = st != TARN_OK;
+  if (array->release != NULL) {
+    array->release(array);
+  }
   now = cli_now_ms();
   if (st == TARN_OK && (!f->given.has_given || now - f->checked_ms >= CHECKPOINT_MS)) {
     return checkpoint(f, err); /* before it the sink may commit nothing */
@@ -175,7 +222,7 @@ static tarn_status rest(feed *f, bool *ends, tarn_error *err) {
 static tarn_status follow(feed *f, tarn_error *err) {
   bool ends = false;
   tarn_status st = TARN_OK;
-  cli_feed_begin(&f->given, f->n_rows, &f->session->output.pending);
+  cli_feed_begin(&f->given, f->n_rows, 0, &f->session->output.pending);
   st = flush(f, err);
   while (st == TARN_OK && !ends && !cli_ending_came()) {
     tarn_stream_batch batch = TARN_STREAM_BATCH_INIT;
@@ -195,24 +242,34 @@ static int run_feed(cli_session *s) {
   feed f = {.session = s};
   tarn_error err, last;
   tarn_status st = take_arguments(&f, &err);
-  int code = st == TARN_OK ? open_feed(&f) : cli_fail(s, &err);
+  int code;
+  st = st == TARN_OK ? cli_complete_add_keys(s, &f.hidden, &err) : st;
+  st = st == TARN_OK ? lock_rows(&f, &err) : st;
+  code = st == TARN_OK ? open_feed(&f) : cli_fail(s, &err);
   if (code == CLI_EXIT_OK) {
     cli_ending_catch(s->cancel);
     f.flushed_ms = f.checked_ms = cli_now_ms();
     st = follow(&f, &err);
     if (st == TARN_OK) {
       st = checkpoint(&f, &err);
-    } else if (s->output.state == CLI_OUTPUT_FINE && checkpoint(&f, &last) != TARN_OK) {
+    } else if (s->output.state == CLI_OUTPUT_FINE &&
+               (f.has_lost || checkpoint(&f, &last) != TARN_OK)) {
       cli_output_drop(&s->output); /* the first failure is told */
     }
     code = st != TARN_OK ? cli_fail(s, &err) : cli_ending_came() ? CLI_EXIT_INTERRUPTED : code;
     cli_ending_forget();
   }
   cli_rows_free(f.rows);
+  cli_complete_free(f.complete);
   tarn_stream_reader_free(f.reader);
   tarn_stream_free(f.stream);
   cli_scan_close(&f.scan);
   cli_feed_reset(&f.given);
+  if (f.schema.release != NULL) {
+    f.schema.release(&f.schema);
+  }
+  cli_text_reset(&f.hidden.select);
+  cli_follow_lock_release(&f.lock);
   return code;
 }
 

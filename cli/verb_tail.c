@@ -52,6 +52,7 @@ typedef struct tail {
   tarn_stream_reader *reader;
   cli_rows *rows;
   cli_complete *complete;                /* NULL: rows are printed as they come */
+  cli_hidden_keys hidden;                /* columns at the end that are not printed */
   const char *state_path, *metrics_path; /* NULL: none */
   bool has_state;                        /* it goes on from one */
   tail_keeper keeper;
@@ -61,13 +62,15 @@ typedef struct tail {
   bool is_doubtful; /* no sink was seen, and the reader has not taken rows yet */
   int64_t sink;     /* the process that keeps the place */
   cli_feed feed;    /* for it */
+  bool has_place;   /* the sink's: a state of it was found */
   cli_follow_lock lock;             /* of the state file */
-  struct ArrowSchema schema;        /* for KEEPER_SINK: with the snapshot, which rows do not tell */
-  struct ArrowSchema **kept_schema; /* its children without that */
+  struct ArrowSchema schema;        /* with columns that are not printed; else empty */
+  struct ArrowSchema **kept_schema; /* its children without those */
   struct ArrowArray **kept_array;   /* the same of a batch */
   bool moves_consumer;              /* --consumer; with -o consumer-id its place is only read */
   bool until_idle;
   bool has_news;                /* the last wait ended with some */
+  int64_t first_next;           /* the place that was restored */
   int64_t printed_before;       /* since the state began, by runs before */
   int64_t printed;              /* since the state began */
   int64_t checkpoint;           /* number of the last one */
@@ -206,6 +209,13 @@ static tarn_status read_link(tail *t, const cli_follow_link *link, cli_follow_fi
   return st;
 }
 
+/* A state without what comes behind the stream's own bytes. */
+static tarn_status restore_state(tail *t, const cli_text *bytes, int64_t *rows, tarn_error *err) {
+  size_t n = bytes->len;
+  tarn_status st = cli_complete_restore(t->complete, t->state_path, bytes->data, &n, err);
+  return st == TARN_OK ? tarn_stream_restore(t->stream, bytes->data, n, rows, err) : st;
+}
+
 /* Go on from what the sink has; where that is nothing yet, from where the stream began. */
 static tarn_status restore_given(tail *t, const cli_text *bytes, tarn_error *err) {
   cli_follow_link link = {0};
@@ -213,17 +223,16 @@ static tarn_status restore_given(tail *t, const cli_text *bytes, tarn_error *err
   bool is_restored = false;
   tarn_status st = cli_follow_link_parse(t->state_path, bytes, &link, err);
   st = st == TARN_OK ? read_link(t, &link, &file, err) : st;
-  st = st == TARN_OK ? cli_feed_restore(&t->feed, t->stream, &file, &t->printed, &is_restored, err)
-                     : st;
   if (st == TARN_OK) {
     t->keeper = KEEPER_SINK;
-    t->has_state = is_restored;
     memcpy(t->feed.name, link.stream, sizeof(t->feed.name));
     t->feed.sink = link.sink; /* moves */
     memset(&link.sink, 0, sizeof(link.sink));
+    st = cli_feed_restore(&t->feed, t->stream, t->complete, &file, &t->printed, &is_restored, err);
   }
+  t->has_state = t->has_place = st == TARN_OK && is_restored;
   if (st == TARN_OK && !is_restored && link.start.len > 0) {
-    st = tarn_stream_restore(t->stream, link.start.data, link.start.len, NULL, err);
+    st = restore_state(t, &link.start, NULL, err);
     t->has_state = st == TARN_OK;
   }
   cli_follow_file_reset(&file);
@@ -233,20 +242,20 @@ static tarn_status restore_given(tail *t, const cli_text *bytes, tarn_error *err
 
 static tarn_status restore_own(tail *t, const cli_text *bytes, tarn_error *err) {
   size_t n = bytes->len;
-  tarn_status st = cli_complete_restore(t->complete, t->state_path, bytes->data, &n, err);
+  tarn_status st;
+  if (cli_follow_file_is(bytes)) {
+    return cli_error(err, TARN_E_INVALID,
+                     "%.300s: it is the state of a 'table write': a tail needs a file of its own, "
+                     "or --checkpoints",
+                     t->state_path);
+  }
+  st = cli_complete_restore(t->complete, t->state_path, bytes->data, &n, err);
   if (st != TARN_OK) {
     return st;
   }
-  st = cli_follow_file_is(bytes)
-           ? cli_error(err, TARN_E_INVALID,
-                       "it is the state of a 'table write': a tail needs a file of its own, or "
-                       "--checkpoints")
-           : tarn_stream_restore(t->stream, bytes->data, n, &t->printed, err);
+  st = tarn_stream_restore(t->stream, bytes->data, n, &t->printed, err);
   t->has_state = st == TARN_OK;
-  if (st != TARN_OK) {
-    st = cli_error_prefix(err, t->state_path);
-  }
-  return st;
+  return st == TARN_OK ? st : cli_error_prefix(err, t->state_path);
 }
 
 static tarn_status restore(tail *t, tarn_error *err) {
@@ -256,6 +265,7 @@ static tarn_status restore(tail *t, tarn_error *err) {
   if (st == TARN_OK && found) {
     st = cli_follow_link_is(&bytes) ? restore_given(t, &bytes, err) : restore_own(t, &bytes, err);
     t->printed_before = t->printed;
+    t->first_next = tarn_stream_position(t->stream);
   }
   cli_text_reset(&bytes);
   if (st == TARN_OK && t->has_state) {
@@ -366,16 +376,20 @@ static tarn_status flush(tail *t, tarn_error *err) {
                                                : cli_output_status(&t->session->output, err);
 }
 
-/* The sink of a run before, which still had rows in its pipe, may have taken the place just now. */
+/* The sink of a run before, which still had rows in its pipe, may have taken the place just now, or
+ * brought it further than where this stream begins. */
 static tarn_status check_own(const tail *t, tarn_error *err) {
-  cli_text bytes = {0};
+  cli_follow_file file = {0};
   bool found, is_own = true;
   tarn_status st = TARN_OK;
   if (t->keeper == KEEPER_ASKED) {
-    st = cli_follow_state_read(t->state_path, &bytes, &found, err);
-    is_own = st != TARN_OK || !cli_follow_link_is(&bytes);
-    cli_text_reset(&bytes);
+    st = cli_follow_state_read(t->state_path, &file.bytes, &found, err);
+    is_own = st != TARN_OK || !cli_follow_link_is(&file.bytes);
+  } else if (t->keeper == KEEPER_SINK && !t->has_place) {
+    st = cli_follow_file_read(t->feed.sink.data, &file, err);
+    is_own = st != TARN_OK || file.checkpoint.state.len == 0;
   }
+  cli_follow_file_reset(&file);
   return is_own
              ? st
              : cli_error(err, TARN_E_CONFLICT,
@@ -443,14 +457,15 @@ static tarn_status write_state(tail *t, const tarn_string *state, tarn_error *er
 /* Hand it to the sink. */
 static tarn_status give(tail *t, tarn_error *err) {
   cli_output *output = &t->session->output;
-  tarn_status st = cli_feed_give(&t->feed, t->stream, t->printed, &output->pending, err);
+  tarn_status st =
+      cli_feed_give(&t->feed, t->stream, t->complete, t->printed, &output->pending, err);
   t->checked_ms = cli_now_ms();
   t->checkpoint = t->feed.id;
   st = st == TARN_OK ? flush(t, err) : st;
   if (st == TARN_OK && cli_pipe_keeper(output->fd) != t->sink) {
     return fail_closed(t, err); /* another reader would begin in the middle */
   }
-  st = st == TARN_OK ? cli_feed_complete(&t->feed, t->stream, err) : st;
+  st = st == TARN_OK ? cli_feed_complete(&t->feed, t->stream, t->complete, err) : st;
   return st == TARN_OK && t->metrics_path != NULL ? write_metrics(t, err) : st;
 }
 
@@ -518,13 +533,18 @@ static tarn_status begin_rows(tail *t, tarn_error *err);
 
 /* The reader keeps the place: of a stream that begins, unless the state file has told so. */
 static tarn_status begin_given(tail *t, bool is_new, tarn_error *err) {
+  tarn_status st = check_own(t, err); /* the sink that reads this has the lock of its file by now */
+  if (st != TARN_OK) {
+    return st;
+  }
   t->keeper = KEEPER_SINK;
   if (is_new) {
     cli_feed_name(&t->feed);
     t->feed.id = t->checkpoint;
     t->printed = t->printed_before = 0;
   }
-  cli_feed_begin(&t->feed, t->printed, &t->session->output.pending);
+  cli_feed_begin(&t->feed, t->printed, t->has_state && !t->has_place ? t->first_next : 0,
+                 &t->session->output.pending);
   return begin_rows(t, err);
 }
 
@@ -569,15 +589,25 @@ static void count(tail *t) {
   t->printed = t->printed_before + (t->rows != NULL ? cli_rows_count(t->rows) : 0);
 }
 
+/* A sink steps over the snapshot, and nobody asked for keys that --complete alone needs. */
+static int64_t count_kept(const tail *t, int64_t n_columns) {
+  return n_columns - (t->keeper == KEEPER_SINK) - (int64_t)t->hidden.count;
+}
+
+/* Where the i-th column that is printed is. */
+static int64_t kept_at(const tail *t, int64_t i) {
+  return i + (t->keeper == KEEPER_SINK && i > 0);
+}
+
 static tarn_status add_rows(tail *t, const struct ArrowArray *array, tarn_error *err) {
   struct ArrowArray view = *array;
-  if (t->keeper != KEEPER_SINK) {
+  if (t->kept_array == NULL) {
     return cli_rows_add(t->rows, array, err);
   }
-  view.n_children = array->n_children - 1;
+  view.n_children = count_kept(t, array->n_children);
   view.children = t->kept_array;
   for (int64_t i = 0; i < view.n_children; i++) {
-    view.children[i] = array->children[i + (i > 0)];
+    view.children[i] = array->children[kept_at(t, i)];
   }
   return cli_rows_add(t->rows, &view, err);
 }
@@ -691,8 +721,8 @@ static tarn_status look_at_output(tail *t, tarn_error *err) {
   cli_session *s = t->session;
   struct stat facts;
   tarn_status st;
-  if (t->state_path == NULL || t->complete != NULL || s->format != CLI_FORMAT_JSONL ||
-      fstat(s->output.fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) {
+  if (t->state_path == NULL || s->format != CLI_FORMAT_JSONL || fstat(s->output.fd, &facts) != 0 ||
+      !S_ISFIFO(facts.st_mode)) {
     return TARN_OK;
   }
   st = cli_follow_whole_path(t->state_path, &t->feed.source, err);
@@ -721,7 +751,7 @@ static int open_tail(tail *t, int64_t from, bool is_exact) {
   st = st == TARN_OK ? tarn_stream_create(t->scan.scan, &o, &t->stream, &err) : st;
   st = st == TARN_OK ? tarn_stream_get_kinds(t->scan.table, &kinds, &err) : st;
   if (st == TARN_OK && cli_args_has(s->args, OPT_COMPLETE)) {
-    st = cli_complete_create(s, t->scan.table, t->stream, t->state_path, &t->complete, &err);
+    st = cli_complete_create(s, t->scan.table, t->stream, true, t->state_path, &t->complete, &err);
   } else if (st == TARN_OK && kinds == TARN_STREAM_UPSERTS && isatty(STDERR_FILENO) == 1) {
     cli_report_note(&s->report,
                     "the table has no changelog: rows come as they were written, without -U; "
@@ -737,8 +767,8 @@ static void release_nothing(struct ArrowSchema *schema) {
   schema->release = NULL;
 }
 
-/* For a sink, which steps over the snapshot: the columns without it. */
-static tarn_status drop_snapshot(tail *t, struct ArrowSchema *schema, tarn_error *err) {
+/* The columns that are printed alone. */
+static tarn_status drop_columns(tail *t, struct ArrowSchema *schema, tarn_error *err) {
   size_t n = (size_t)schema->n_children;
   t->schema = *schema; /* moves; what is given out is a view of it */
   t->kept_schema = calloc(n, sizeof(*t->kept_schema));
@@ -747,11 +777,11 @@ static tarn_status drop_snapshot(tail *t, struct ArrowSchema *schema, tarn_error
   if (t->kept_schema == NULL || t->kept_array == NULL) {
     return cli_no_memory(err);
   }
-  for (size_t i = 0; i + 1 < n; i++) {
-    t->kept_schema[i] = t->schema.children[i + (i > 0)];
+  schema->n_children = count_kept(t, t->schema.n_children);
+  for (int64_t i = 0; i < schema->n_children; i++) {
+    t->kept_schema[i] = t->schema.children[kept_at(t, i)];
   }
   schema->children = t->kept_schema;
-  schema->n_children--;
   return TARN_OK;
 }
 
@@ -771,8 +801,8 @@ static tarn_status begin_rows(tail *t, tarn_error *err) {
   style.facts = facts.data;
   style.n_facts = facts.length;
   st = st == TARN_OK ? tarn_stream_schema(t->stream, &schema, err) : st;
-  if (st == TARN_OK && t->keeper == KEEPER_SINK) {
-    st = drop_snapshot(t, &schema, err);
+  if (st == TARN_OK && count_kept(t, 0) < 0) {
+    st = drop_columns(t, &schema, err);
   }
   st = st == TARN_OK ? cli_rows_begin(s->env, &schema, &style, &s->output, &t->rows, err) : st;
   tarn_string_free(&facts);
@@ -840,6 +870,7 @@ int cli_run_tail(cli_session *s) {
   tarn_error err;
   tarn_status st = take_arguments(&t, &from, &is_exact, &err);
   int code;
+  st = st == TARN_OK ? cli_complete_add_keys(s, &t.hidden, &err) : st;
   if (st == TARN_OK && t.state_path != NULL) {
     st = cli_follow_lock_take(t.state_path, &t.lock, &err);
   }
@@ -863,5 +894,6 @@ int cli_run_tail(cli_session *s) {
   }
   free(t.kept_schema);
   free(t.kept_array);
+  cli_text_reset(&t.hidden.select);
   return code;
 }

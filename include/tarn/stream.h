@@ -285,7 +285,7 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_create(tarn_env *env,
                                                             const char *const *keys, size_t n_keys,
                                                             const tarn_normaliser_options *options,
                                                             tarn_normaliser **out, tarn_error *err);
-/* Files that no checkpoint names go. Accepts NULL. */
+/* A file that no checkpoint names goes. Accepts NULL. */
 TARN_EXPORT void tarn_normaliser_free(tarn_normaliser *normaliser);
 /* The changes that these rows make, in the same columns; out->release NULL: none. rows: a struct
  * array of the schema, not taken. Errors: TARN_E_INVALID (a null in a key), TARN_E_IO, TARN_E_LIMIT
@@ -298,11 +298,21 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_apply(tarn_normaliser *norm
  * holds NULs). Errors: TARN_E_STATE (temporary, or a call failed before), TARN_E_IO. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_checkpoint(tarn_normaliser *normaliser,
                                                                 tarn_string *out, tarn_error *err);
-/* The last checkpoint is stored for good: files that only those before it need go. */
+/* The last checkpoint is stored for good: files that only others need go. */
 TARN_EXPORT void tarn_normaliser_complete(tarn_normaliser *normaliser);
-/* Go on from a checkpoint, with the folder it was taken in, before any row. What came behind it is
- * forgotten. Reads what is kept once. Any bytes. Errors: TARN_E_INVALID (other columns or keys),
- * TARN_E_NOT_FOUND (the files are gone), TARN_E_CORRUPT, TARN_E_UNSUPPORTED (another version). */
+/* One of its checkpoints, which need not be the last, is stored for good, and those behind it may
+ * still be: files that only those before it need go. For who hands checkpoints on, and is behind in
+ * what he knows of them. Errors: TARN_E_INVALID (of another normaliser), TARN_E_CORRUPT,
+ * TARN_E_UNSUPPORTED. */
+TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_complete_until(tarn_normaliser *normaliser,
+                                                                    const void *bytes,
+                                                                    size_t n_bytes,
+                                                                    tarn_error *err);
+/* Go on from a checkpoint, with the folder it was taken in, before any row: from any since the one
+ * that was last told to be stored. Those behind it stay good, as long as the rows that come are
+ * those that came behind it before. Reads what is kept once. Any bytes. Errors: TARN_E_INVALID
+ * (other columns or keys), TARN_E_NOT_FOUND (the files are gone, or those of another are there),
+ * TARN_E_CORRUPT, TARN_E_UNSUPPORTED (another version). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_restore(tarn_normaliser *normaliser,
                                                              const void *bytes, size_t n_bytes,
                                                              tarn_error *err);
@@ -314,8 +324,9 @@ typedef struct tarn_normaliser_stats {
   int64_t garbage_bytes; /* of them */
   int64_t index_bytes;   /* in memory, or in a file of its own when there is no room for it */
   int64_t compactions;   /* of the files, so far */
+  int64_t older_files;   /* at most so many are there for checkpoints of before */
 } tarn_normaliser_stats;
-#define TARN_NORMALISER_STATS_INIT {sizeof(tarn_normaliser_stats), 0, 0, 0, 0, 0}
+#define TARN_NORMALISER_STATS_INIT {sizeof(tarn_normaliser_stats), 0, 0, 0, 0, 0, 0}
 TARN_EXPORT void tarn_normaliser_get_stats(const tarn_normaliser *normaliser,
                                            tarn_normaliser_stats *out);
 

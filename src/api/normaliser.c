@@ -191,6 +191,14 @@ void tarn_normaliser_complete(tarn_normaliser *n) {
   }
 }
 
+tarn_status tarn_normaliser_complete_until(tarn_normaliser *n, const void *bytes, size_t n_bytes,
+                                           tarn_error *err) {
+  tn_error_reset(err);
+  TN_TRY(tn_env_check(n->env, err));
+  return tn_row_store_complete_until(tn_normaliser_store(n->normaliser),
+                                     tn_slice_of(bytes, n_bytes), err);
+}
+
 tarn_status tarn_normaliser_restore(tarn_normaliser *n, const void *bytes, size_t n_bytes,
                                     tarn_error *err) {
   tn_error_reset(err);
@@ -209,5 +217,6 @@ void tarn_normaliser_get_stats(const tarn_normaliser *n, tarn_normaliser_stats *
   all.garbage_bytes = stats.garbage_bytes;
   all.index_bytes = stats.index_bytes;
   all.compactions = stats.n_compactions;
+  all.older_files = stats.n_older;
   memcpy(out, &all, size);
 }

@@ -54,8 +54,8 @@ tarn_status tn_paged_file_open(tn_paged_file *f, int64_t size_bytes, tarn_error 
     return tn_fail(err, TARN_E_CORRUPT, "%s has %lld bytes, expected %lld or more", f->path,
                    (long long)size, (long long)size_bytes);
   }
-  f->file_bytes = size_bytes;
-  return tn_random_file_truncate(f->file, size_bytes, err);
+  f->file_bytes = size;
+  return TARN_OK;
 }
 
 static tarn_status need_file(tn_paged_file *f, tarn_error *err) {

@@ -28,8 +28,8 @@ typedef struct tn_paged_file {
 TN_CHECKED tarn_status tn_paged_file_init(tarn_env *env, const char *path, bool has_no_name,
                                           size_t page_bytes, size_t max_bytes, tn_paged_file *out,
                                           tarn_error *err);
-/* Go on with the first size_bytes bytes of a file that is there; it is cut behind them. Errors:
- * NOT_FOUND, CORRUPT (it is shorter), IO. */
+/* Go on with a file that is there, of size_bytes bytes or more: all of them stay until they are
+ * written over. Errors: NOT_FOUND, CORRUPT (it is shorter), IO. */
 TN_CHECKED tarn_status tn_paged_file_open(tn_paged_file *f, int64_t size_bytes, tarn_error *err);
 /* Write what differs from the file, and go on with few places: for one more reading front to back.
  * Nothing when it has few already. */

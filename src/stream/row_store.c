@@ -16,11 +16,12 @@
 #define FIRST_SLOTS ((uint64_t)1 << 12)
 #define REMOVED 1 /* the offset of a slot whose key was removed; records begin behind it */
 #define MAX_ROW ((size_t)1 << 30)
-#define VERSION 1
+#define LOG_VERSION 1
+#define CHECKPOINT_VERSION 2
 
 static const char log_magic[] = "TARNROWS", checkpoint_magic[] = "TARNRSCP";
 #define CHECKPOINT_BYTES \
-  56 /* magic, u32 version, u32 CRC, generation, length, keys, identity, layout */
+  64 /* magic, u32 version, u32 CRC, generation, length, keys, identity, layout, sum */
 
 struct tn_row_store {
   tarn_env *env;
@@ -31,7 +32,11 @@ struct tn_row_store {
   int64_t compact_bytes;
   uint64_t layout, identity;
   int64_t generation, log_bytes, garbage_bytes, n_compactions;
-  int64_t pending, kept; /* generations that the last checkpoint names, and the completed one; -1 */
+  int64_t oldest; /* generation that may still be there */
+  int64_t named;  /* by the last checkpoint; -1: there was none */
+  bool is_mine;   /* the log was not there before */
+  bool is_untidy; /* other logs may be there */
+  uint32_t sum;   /* CRC-32 of the CRCs of its records */
   tn_paged_file log;
   tn_paged_file index;
   uint64_t n_slots, n_used, n_keys; /* used: not free */
@@ -61,7 +66,7 @@ static void remove_log(tn_row_store *s, int64_t generation) {
   }
 }
 
-static tarn_status make_log(tn_row_store *s, int64_t generation, tn_paged_file *out,
+static tarn_status name_log(tn_row_store *s, int64_t generation, tn_paged_file *out,
                             tarn_error *err) {
   char *path;
   tarn_status st;
@@ -72,18 +77,35 @@ static tarn_status make_log(tn_row_store *s, int64_t generation, tn_paged_file *
   return st;
 }
 
+/* One that is there is written over (RS2). *is_mine: there was none. */
+static tarn_status make_log(tn_row_store *s, int64_t generation, tn_paged_file *out, bool *is_mine,
+                            tarn_error *err) {
+  tarn_status st;
+  *is_mine = true;
+  TN_TRY(name_log(s, generation, out, err));
+  st = s->is_temporary ? TARN_OK : tn_paged_file_open(out, 0, err);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    return TARN_OK;
+  }
+  *is_mine = s->is_temporary;
+  return st;
+}
+
 static tarn_status write_head(const tn_row_store *s, tn_paged_file *log, tarn_error *err) {
   uint8_t head[HEAD_BYTES] = {0};
   memcpy(head, log_magic, 8);
-  tn_store_le32(head + 8, VERSION);
+  tn_store_le32(head + 8, LOG_VERSION);
   tn_store_le64(head + 16, s->identity);
   tn_store_le64(head + 24, s->layout);
   return tn_paged_file_write(log, 0, head, sizeof(head), err);
 }
 
+/* Logs in the folder. */
 typedef struct sweep {
   tn_row_store *store;
-  int64_t keep;
+  int64_t from, to; /* those before and behind go */
+  int64_t last;     /* of all */
 } sweep;
 
 static tarn_status sweep_entry(void *ctx, const char *name, bool is_directory, tarn_error *err) {
@@ -91,22 +113,27 @@ static tarn_status sweep_entry(void *ctx, const char *name, bool is_directory, t
   char own[40];
   long long generation;
   (void)err;
-  if (!is_directory && sscanf(name, "rows-%19lld", &generation) == 1 && generation != w->keep) {
+  if (!is_directory && sscanf(name, "rows-%18lld", &generation) == 1 && generation >= 0) {
     (void)snprintf(own, sizeof(own), "rows-%lld", generation);
     if (strcmp(own, name) == 0) {
-      remove_log(w->store, generation);
+      w->last = generation > w->last ? generation : w->last;
+      if (generation < w->from || generation > w->to) {
+        remove_log(w->store, generation);
+      }
     }
   }
   return TARN_OK;
 }
 
-/* Logs that no checkpoint names: a process ended before it could remove them. */
-static void sweep_logs(tn_row_store *s, int64_t keep) {
-  sweep w = {s, keep};
+/* Keep the logs between two generations; what stays against our will is swept by the next one.
+ * Returns the last that was there; -1: none. */
+static int64_t sweep_logs(tn_row_store *s, int64_t from, int64_t to) {
+  sweep w = {s, from, to, -1};
   tarn_error err;
   if (!s->is_temporary) {
     (void)!tn_storage_list(s->storage, s->folder, sweep_entry, &w, &err);
   }
+  return w.last;
 }
 
 /* ------------------------------------------------------------------ life */
@@ -124,7 +151,7 @@ tarn_status tn_row_store_create(tarn_env *env, const tn_row_store_options *o, tn
   s->memory_bytes = o->memory_bytes != 0 ? o->memory_bytes : (size_t)64 << 20;
   s->compact_bytes = o->compact_bytes != 0 ? o->compact_bytes : (int64_t)32 << 20;
   s->layout = o->layout;
-  s->pending = s->kept = -1;
+  s->named = -1;
   tn_buf_init(&s->scratch, &env->mem, 2 * MAX_ROW + 64);
   s->folder = tn_strdup(&env->mem, o->folder);
   if (s->folder == NULL) {
@@ -145,13 +172,14 @@ static void forget(tn_row_store *s) {
   s->has_begun = false;
   s->n_slots = s->n_used = s->n_keys = 0;
   s->log_bytes = s->garbage_bytes = 0;
+  s->sum = 0;
 }
 
 void tn_row_store_free(tn_row_store *s) {
   if (s == NULL) {
     return;
   }
-  if (s->has_begun && s->generation != s->kept && s->generation != s->pending) {
+  if (s->has_begun && s->is_mine && s->generation != s->named) {
     remove_log(s, s->generation);
   }
   forget(s);
@@ -247,7 +275,7 @@ fail:
 /* ------------------------------------------------------------------ records */
 
 typedef struct record {
-  uint32_t n_key, n_row;
+  uint32_t n_key, n_row, crc;
   bool is_removal;
   int64_t n_bytes;
 } record;
@@ -275,6 +303,7 @@ static tarn_status read_record(tn_row_store *s, int64_t offset, record *out, tar
   TN_TRY(tn_paged_file_read(&s->log, offset, head, sizeof(head), err));
   out->n_key = tn_load_le32(head);
   out->n_row = tn_load_le32(head + 4);
+  out->crc = tn_load_le32(head + 8);
   out->is_removal = tn_load_le32(head + 12) != 0;
   n = (size_t)out->n_key + out->n_row;
   out->n_bytes = RECORD_HEAD + (int64_t)n;
@@ -285,14 +314,20 @@ static tarn_status read_record(tn_row_store *s, int64_t offset, record *out, tar
   TN_TRY(tn_buf_reserve(&s->scratch, n + 1, err));
   TN_TRY(tn_paged_file_read(&s->log, offset + RECORD_HEAD, s->scratch.data, n, err));
   s->scratch.len = n;
-  return tn_load_le32(head + 8) == check_of(head, s->scratch.data, out->n_key,
-                                            s->scratch.data + out->n_key, out->n_row)
+  return out->crc == check_of(head, s->scratch.data, out->n_key, s->scratch.data + out->n_key,
+                              out->n_row)
              ? TARN_OK
              : bad_record(s, offset, err);
 }
 
-static tarn_status append(tn_paged_file *log, int64_t *log_bytes, tn_slice key, tn_slice row,
-                          bool is_removal, tarn_error *err) {
+static uint32_t add_to_sum(uint32_t sum, uint32_t crc) {
+  uint8_t bytes[4];
+  tn_store_le32(bytes, crc);
+  return tn_crc32(sum, bytes, sizeof(bytes));
+}
+
+static tarn_status append(tn_paged_file *log, int64_t *log_bytes, uint32_t *sum, tn_slice key,
+                          tn_slice row, bool is_removal, tarn_error *err) {
   uint8_t head[RECORD_HEAD];
   int64_t at = *log_bytes;
   tn_store_le32(head, (uint32_t)key.len);
@@ -303,6 +338,7 @@ static tarn_status append(tn_paged_file *log, int64_t *log_bytes, tn_slice key, 
   TN_TRY(tn_paged_file_write(log, at + RECORD_HEAD, key.data, key.len, err));
   TN_TRY(tn_paged_file_write(log, at + RECORD_HEAD + (int64_t)key.len, row.data, row.len, err));
   *log_bytes = at + RECORD_HEAD + (int64_t)(key.len + row.len);
+  *sum = add_to_sum(*sum, tn_load_le32(head + 8));
   return TARN_OK;
 }
 
@@ -310,13 +346,18 @@ static tarn_status append(tn_paged_file *log, int64_t *log_bytes, tn_slice key, 
 
 /* Files are made by the first row. */
 static tarn_status begin(tn_row_store *s, tarn_error *err) {
+  int64_t last;
   if (s->has_begun) {
     return TARN_OK;
   }
   TN_TRY(tn_storage_make_folder(s->storage, s->folder, err));
-  sweep_logs(s, -1);
+  last = sweep_logs(s, 0, INT64_MAX);
+  (void)sweep_logs(s, last, last);
+  s->generation = last + 1;
+  s->oldest = last >= 0 ? last : 0;
+  s->is_untidy = last >= 0;
   TN_TRY(tn_env_random(s->env, &s->identity, sizeof(s->identity), err));
-  TN_TRY(make_log(s, s->generation, &s->log, err));
+  TN_TRY(make_log(s, s->generation, &s->log, &s->is_mine, err));
   s->has_begun = true;
   TN_TRY(write_head(s, &s->log, err));
   s->log_bytes = HEAD_BYTES;
@@ -358,7 +399,7 @@ tarn_status tn_row_store_find(tn_row_store *s, tn_slice key, tn_row_place *place
 
 /* ------------------------------------------------------------------ changing */
 
-static tarn_status copy_live(tn_row_store *s, tn_paged_file *log, int64_t *log_bytes,
+static tarn_status copy_live(tn_row_store *s, tn_paged_file *log, int64_t *log_bytes, uint32_t *sum,
                              tarn_error *err) {
   for (int64_t at = HEAD_BYTES; at < s->log_bytes;) {
     record r;
@@ -374,7 +415,7 @@ static tarn_status copy_live(tn_row_store *s, tn_paged_file *log, int64_t *log_b
       }
       if (tn_load_le64(entry + 8) == (uint64_t)at) {
         int64_t to = *log_bytes;
-        TN_TRY(append(log, log_bytes, tn_slice_of(s->scratch.data, r.n_key),
+        TN_TRY(append(log, log_bytes, sum, tn_slice_of(s->scratch.data, r.n_key),
                       tn_slice_of(s->scratch.data + r.n_key, r.n_row), false, err));
         TN_TRY(set_slot(&s->index, slot, hash, (uint64_t)to, err));
         break;
@@ -388,18 +429,24 @@ static tarn_status copy_live(tn_row_store *s, tn_paged_file *log, int64_t *log_b
 static tarn_status compact(tn_row_store *s, tarn_error *err) {
   tn_paged_file log;
   int64_t log_bytes = HEAD_BYTES, old = s->generation;
+  bool was_mine = s->is_mine, is_mine;
+  uint32_t sum = 0;
   tarn_status st;
-  TN_TRY_TO(fail, make_log(s, old + 1, &log, err));
+  TN_TRY_TO(fail, make_log(s, old + 1, &log, &is_mine, err));
   TN_TRY_TO(fail, write_head(s, &log, err));
-  TN_TRY_TO(fail, copy_live(s, &log, &log_bytes, err));
+  TN_TRY_TO(fail, copy_live(s, &log, &log_bytes, &sum, err));
   tn_paged_file_reset(&s->log);
   tn_paged_file_move(&s->log, &log);
   s->generation = old + 1;
   s->log_bytes = log_bytes;
   s->garbage_bytes = 0;
+  s->sum = sum;
+  s->is_mine = is_mine;
   s->n_compactions++;
-  if (old != s->kept && old != s->pending) {
-    remove_log(s, old);
+  if (was_mine && old != s->named) {
+    remove_log(s, old); /* before any checkpoint could name it */
+  } else {
+    s->is_untidy = true;
   }
   return TARN_OK;
 fail:
@@ -421,7 +468,7 @@ tarn_status tn_row_store_put(tn_row_store *s, const tn_row_place *place, tn_slic
   if (key.len > MAX_ROW || row.len > MAX_ROW) {
     return tn_fail(err, TARN_E_LIMIT, "a row of %zu bytes: more than 1 GiB", key.len + row.len);
   }
-  TN_TRY(append(&s->log, &s->log_bytes, key, row, false, err));
+  TN_TRY(append(&s->log, &s->log_bytes, &s->sum, key, row, false, err));
   TN_TRY(set_slot(&s->index, place->slot, place->hash, (uint64_t)at, err));
   if (place->offset == 0) {
     s->n_keys++;
@@ -434,7 +481,7 @@ tarn_status tn_row_store_put(tn_row_store *s, const tn_row_place *place, tn_slic
 
 tarn_status tn_row_store_remove(tn_row_store *s, const tn_row_place *place, tn_slice key,
                                 tarn_error *err) {
-  TN_TRY(append(&s->log, &s->log_bytes, key, tn_slice_of(NULL, 0), true, err));
+  TN_TRY(append(&s->log, &s->log_bytes, &s->sum, key, tn_slice_of(NULL, 0), true, err));
   TN_TRY(set_slot(&s->index, place->slot, place->hash, REMOVED, err));
   s->n_keys--;
   s->garbage_bytes += place->n_bytes + RECORD_HEAD + (int64_t)key.len;
@@ -450,27 +497,81 @@ tarn_status tn_row_store_checkpoint(tn_row_store *s, tn_buf *out, tarn_error *er
   }
   TN_TRY(begin(s, err));
   TN_TRY(tn_paged_file_sync(&s->log, err));
-  if (s->pending != s->generation) {
+  if (s->named != s->generation) {
     TN_TRY(tn_storage_sync_folder(s->storage, s->folder, err));
   }
   memcpy(bytes, checkpoint_magic, 8);
-  tn_store_le32(bytes + 8, VERSION);
+  tn_store_le32(bytes + 8, CHECKPOINT_VERSION);
   tn_store_le64(bytes + 16, (uint64_t)s->generation);
   tn_store_le64(bytes + 24, (uint64_t)s->log_bytes);
   tn_store_le64(bytes + 32, s->n_keys);
   tn_store_le64(bytes + 40, s->identity);
   tn_store_le64(bytes + 48, s->layout);
+  tn_store_le64(bytes + 56, s->sum);
   tn_store_le32(bytes + 12, tn_crc32(0, bytes + 16, sizeof(bytes) - 16));
   TN_TRY(tn_buf_append(out, bytes, sizeof(bytes), err));
-  s->pending = s->generation;
+  s->named = s->generation;
+  return TARN_OK;
+}
+
+/* A checkpoint, taken apart. */
+typedef struct named_place {
+  int64_t generation, length;
+  uint64_t n_keys, identity;
+  uint32_t sum;
+} named_place;
+
+static tarn_status parse(const tn_row_store *s, tn_slice bytes, named_place *out, tarn_error *err) {
+  const uint8_t *at = bytes.data;
+  uint64_t generation, length;
+  if (bytes.len < 16 || memcmp(at, checkpoint_magic, 8) != 0) {
+    return tn_fail(err, TARN_E_CORRUPT, "not a checkpoint of rows by key");
+  }
+  if (tn_load_le32(at + 8) != CHECKPOINT_VERSION) {
+    return tn_fail(err, TARN_E_UNSUPPORTED, "rows by key of version %u, expected %d",
+                   tn_load_le32(at + 8), CHECKPOINT_VERSION);
+  }
+  if (bytes.len != CHECKPOINT_BYTES ||
+      tn_load_le32(at + 12) != tn_crc32(0, at + 16, CHECKPOINT_BYTES - 16)) {
+    return tn_fail(err, TARN_E_CORRUPT, "a checkpoint of rows by key is damaged");
+  }
+  generation = tn_load_le64(at + 16);
+  length = tn_load_le64(at + 24);
+  if (generation > INT64_MAX / 16 || length > INT64_MAX / 2 || length < HEAD_BYTES) {
+    return tn_fail(err, TARN_E_CORRUPT, "a checkpoint of rows by key is damaged");
+  }
+  if (tn_load_le64(at + 48) != s->layout) {
+    return tn_fail(err, TARN_E_INVALID,
+                   "the rows that were kept have other columns or another key than those that "
+                   "come now: begin without this state");
+  }
+  *out = (named_place){(int64_t)generation, (int64_t)length, tn_load_le64(at + 32),
+                       tn_load_le64(at + 40), tn_load_le32(at + 56)};
   return TARN_OK;
 }
 
 void tn_row_store_complete(tn_row_store *s) {
-  if (s->kept >= 0 && s->kept != s->pending && s->kept != s->generation) {
-    remove_log(s, s->kept);
+  if (s->is_untidy && s->named >= 0) {
+    (void)sweep_logs(s, s->named, s->generation);
+    s->oldest = s->named;
+    s->is_untidy = s->named != s->generation;
   }
-  s->kept = s->pending;
+}
+
+tarn_status tn_row_store_complete_until(tn_row_store *s, tn_slice bytes, tarn_error *err) {
+  named_place kept;
+  TN_TRY(parse(s, bytes, &kept, err));
+  if (!s->has_begun || kept.identity != s->identity) {
+    return tn_fail(err, TARN_E_INVALID, "a checkpoint of other rows by key");
+  }
+  if (kept.generation > s->generation) {
+    kept.generation = s->generation; /* of a run before, which had come further */
+  }
+  if (kept.generation > s->oldest) {
+    (void)sweep_logs(s, kept.generation, INT64_MAX);
+    s->oldest = kept.generation;
+  }
+  return TARN_OK;
 }
 
 /* One record of the log, whose key is in `key`, into the index and the counts. */
@@ -505,6 +606,7 @@ static tarn_status replay(tn_row_store *s, tarn_error *err) {
     key.len = 0;
     TN_TRY_TO(done, tn_buf_append(&key, s->scratch.data, r.n_key, err));
     TN_TRY_TO(done, replay_record(s, at, &r, tn_buf_slice(&key), &row, err));
+    s->sum = add_to_sum(s->sum, r.crc);
     at += r.n_bytes;
   }
   st = TARN_OK;
@@ -514,58 +616,45 @@ done:
   return st;
 }
 
-static tarn_status open_log(tn_row_store *s, uint64_t n_keys, tarn_error *err) {
+static tarn_status open_log(tn_row_store *s, const named_place *kept, tarn_error *err) {
   uint8_t head[HEAD_BYTES];
-  TN_TRY(make_log(s, s->generation, &s->log, err));
+  TN_TRY(name_log(s, s->generation, &s->log, err));
   TN_TRY(tn_paged_file_open(&s->log, s->log_bytes, err));
   TN_TRY(tn_paged_file_read(&s->log, 0, head, sizeof(head), err));
   if (memcmp(head, log_magic, 8) != 0 || tn_load_le64(head + 16) != s->identity) {
-    return tn_fail(err, TARN_E_INVALID, "%s is not the log that the state names", s->log.path);
+    return tn_fail(err, TARN_E_NOT_FOUND, "%s is not the log that the state names", s->log.path);
   }
   TN_TRY(replay(s, err));
-  return s->n_keys == n_keys
-             ? TARN_OK
-             : tn_fail(err, TARN_E_CORRUPT, "%s has %llu keys, expected %llu", s->log.path,
-                       (unsigned long long)s->n_keys, (unsigned long long)n_keys);
+  if (s->n_keys != kept->n_keys) {
+    return tn_fail(err, TARN_E_CORRUPT, "%s has %llu keys, expected %llu", s->log.path,
+                   (unsigned long long)s->n_keys, (unsigned long long)kept->n_keys);
+  }
+  return s->sum == kept->sum ? TARN_OK
+                             : tn_fail(err, TARN_E_CORRUPT,
+                                       "%s has other rows than those of the state", s->log.path);
 }
 
 tarn_status tn_row_store_restore(tn_row_store *s, tn_slice bytes, tarn_error *err) {
-  const uint8_t *at = bytes.data;
-  uint64_t generation, length;
+  named_place kept;
   tarn_status st;
   if (s->has_begun || s->is_temporary) {
     return tn_fail(err, TARN_E_STATE, "rows are there already, or are for this process alone");
   }
-  if (bytes.len != CHECKPOINT_BYTES || memcmp(at, checkpoint_magic, 8) != 0) {
-    return tn_fail(err, TARN_E_CORRUPT, "not a checkpoint of rows by key");
-  }
-  if (tn_load_le32(at + 8) != VERSION) {
-    return tn_fail(err, TARN_E_UNSUPPORTED, "rows by key of version %u, expected %d",
-                   tn_load_le32(at + 8), VERSION);
-  }
-  generation = tn_load_le64(at + 16);
-  length = tn_load_le64(at + 24);
-  if (tn_load_le32(at + 12) != tn_crc32(0, at + 16, CHECKPOINT_BYTES - 16) ||
-      generation > INT64_MAX / 2 || length > INT64_MAX / 2 || length < HEAD_BYTES) {
-    return tn_fail(err, TARN_E_CORRUPT, "a checkpoint of rows by key is damaged");
-  }
-  if (tn_load_le64(at + 48) != s->layout) {
-    return tn_fail(err, TARN_E_INVALID,
-                   "the rows that were kept have other columns or another key than those that "
-                   "come now: begin without this state");
-  }
-  s->generation = (int64_t)generation;
-  s->log_bytes = (int64_t)length;
-  s->identity = tn_load_le64(at + 40);
+  TN_TRY(parse(s, bytes, &kept, err));
+  s->generation = kept.generation;
+  s->log_bytes = kept.length;
+  s->identity = kept.identity;
   s->has_begun = true; /* finding does not begin anew */
-  st = open_log(s, tn_load_le64(at + 32), err);
+  st = open_log(s, &kept, err);
   if (st != TARN_OK) {
     forget(s);
     s->generation = 0;
     return st;
   }
-  s->kept = s->pending = s->generation;
-  sweep_logs(s, s->generation);
+  s->named = s->oldest = s->generation;
+  s->is_mine = false;
+  s->is_untidy = true;
+  (void)sweep_logs(s, s->generation, INT64_MAX); /* who kept this one has kept none before it */
   return TARN_OK;
 }
 
@@ -575,5 +664,6 @@ void tn_row_store_get_stats(const tn_row_store *s, tn_row_store_stats *out) {
                               .garbage_bytes = s->garbage_bytes,
                               .generation = s->generation,
                               .index_bytes = (int64_t)(s->n_slots * SLOT_BYTES),
-                              .n_compactions = s->n_compactions};
+                              .n_compactions = s->n_compactions,
+                              .n_older = s->generation - s->oldest};
 }

@@ -9,12 +9,18 @@
  *           removed); open addressing by linear probing, the upper bits of the hash choose
  *
  * Invariants
- *   RS1 A checkpoint is a few bytes: which log, and how much of it. What lies behind in the log is
- *       cut off when the store goes on from it: any end of the process leaves the last checkpoint.
- *   RS2 The index is made anew from the log by who goes on; it is never kept.
+ *   RS1 A checkpoint is a few bytes: which log, how much of it, a sum over that. A store goes on
+ *       from any checkpoint whose log is there, not only the last (decisions/0015).
+ *   RS2 The rows that came tell what is in a log, whoever runs: who goes on from a checkpoint
+ *       writes what the run before wrote behind it once more. So nothing is cut off, and
+ *       checkpoints behind the one that was come back to stay good. The sum finds what went
+ *       otherwise.
  *   RS3 When more than half of the log is of no use, what is of use is copied into the next
- *       generation; a log that a checkpoint may still name stays until that is over.
- *   RS4 After a call that failed the store is only to be freed, or restored.
+ *       generation. A log goes when it is told that nobody comes back to it.
+ *   RS4 A store that begins anew takes the next generation, and leaves the newest log that it
+ *       finds: it is not known yet whose place is the one that is kept.
+ *   RS5 The index is made anew from the log by who goes on; it is never kept.
+ *   RS6 After a call that failed the store is only to be freed, or restored.
  *
  * Memory: up to half of memory_bytes for pages of the logs (a quarter, but while one is compacted),
  * the other half for the index; what does not fit lies in files. One thread at a time. Internal.
@@ -38,7 +44,7 @@ typedef struct tn_row_store_options {
 /* out: tn_row_store_free(). */
 TN_CHECKED tarn_status tn_row_store_create(tarn_env *env, const tn_row_store_options *options,
                                            tn_row_store **out, tarn_error *err);
-/* What no completed checkpoint names goes. Accepts NULL. */
+/* A log of this run that no checkpoint names goes. Accepts NULL. */
 void tn_row_store_free(tn_row_store *store);
 
 /* Where a key is, or would be; valid until the store changes. */
@@ -61,14 +67,21 @@ TN_CHECKED tarn_status tn_row_store_remove(tn_row_store *store, const tn_row_pla
 
 /* Append the bytes of a checkpoint; what they name is on the disk. */
 TN_CHECKED tarn_status tn_row_store_checkpoint(tn_row_store *store, tn_buf *out, tarn_error *err);
-/* The last checkpoint is kept for good: those before it are over. */
+/* The last checkpoint is kept for good, and only what comes behind it may still be: other logs
+ * go. */
 void tn_row_store_complete(tn_row_store *store);
+/* A checkpoint of this store, not the last perhaps, is kept for good: logs of those before it go.
+ * Errors: CORRUPT, INVALID (of another store), UNSUPPORTED (version). */
+TN_CHECKED tarn_status tn_row_store_complete_until(tn_row_store *store, tn_slice bytes,
+                                                   tarn_error *err);
 /* Go on from a checkpoint, before anything else. Any bytes. Errors: CORRUPT, NOT_FOUND (the log is
- * gone), INVALID (rows of another layout, a log of another store), UNSUPPORTED (version). */
+ * gone, or in its place is that of another store), INVALID (rows of another layout), UNSUPPORTED
+ * (version). */
 TN_CHECKED tarn_status tn_row_store_restore(tn_row_store *store, tn_slice bytes, tarn_error *err);
 
 typedef struct tn_row_store_stats {
   int64_t n_keys, log_bytes, garbage_bytes, generation, index_bytes, n_compactions;
+  int64_t n_older; /* logs at most that are there for checkpoints of before */
 } tn_row_store_stats;
 void tn_row_store_get_stats(const tn_row_store *store, tn_row_store_stats *out);
 

@@ -72,6 +72,8 @@ static void normaliser_api__gives_changes_and_goes_on(void **state) {
   out.release(&out);
   assert_works(tarn_normaliser_checkpoint(n, &bytes, &err), err);
   tarn_normaliser_complete(n);
+  assert_works(tarn_normaliser_complete_until(n, bytes.data, bytes.length, &err), err);
+  assert_int_equal(tarn_normaliser_complete_until(n, bytes.data, 9, &err), TARN_E_CORRUPT);
   tarn_normaliser_free(n);
   assert_works(tarn_normaliser_create(env, &r.schema, keys, 1, &o, &n, &err), err);
   assert_works(tarn_normaliser_restore(n, bytes.data, bytes.length, &err), err);

@@ -279,6 +279,225 @@ static void normaliser__goes_on_from_its_checkpoint(void **state) {
   }
 }
 
+/* ------------------------------------------------------------------ going back */
+
+#define N_STEPS 60
+
+/* A stream and who keeps its place elsewhere: steps 1 to N_STEPS, which are always the same rows,
+ * and the checkpoints behind them. */
+typedef struct replayed {
+  walk w;
+  uint64_t seed;
+  int32_t n_keys;
+  tn_buf taken[N_STEPS + 1]; /* by any run; empty: none */
+  model models[N_STEPS + 1];
+  int kept; /* the step whose checkpoint is kept; 0: none yet */
+} replayed;
+
+static int64_t count_logs(const walk *w) {
+  int64_t n = 0;
+  for (int i = 0; i < 200; i++) {
+    char name[24];
+    char *path;
+    FILE *f;
+    (void)snprintf(name, sizeof(name), "rows-%d", i);
+    path = tn_test_path(w->folder, name);
+    f = fopen(path, "rb");
+    n += f != NULL;
+    if (f != NULL) {
+      assert_int_equal(fclose(f), 0);
+    }
+    free(path);
+  }
+  return n;
+}
+
+static void check_older(walk *w, int64_t kept_generation) {
+  tn_row_store_stats stats;
+  tn_row_store_get_stats(tn_normaliser_store(w->normaliser), &stats);
+  assert_true(count_logs(w) <= stats.generation - kept_generation + 4);
+  assert_int_equal(stats.n_older,
+                   stats.generation > kept_generation ? stats.generation - kept_generation : 0);
+}
+
+/* The checkpoint behind a step; that of a run before is the same, byte for byte. */
+static void take(replayed *p, int step) {
+  tn_buf bytes;
+  tarn_error err;
+  tn_buf_init(&bytes, &p->w.env->mem, 1 << 20);
+  assert_works(tn_normaliser_checkpoint(p->w.normaliser, &bytes, &err), err);
+  if (p->taken[step].len > 0) {
+    assert_int_equal(p->taken[step].len, bytes.len);
+    assert_memory_equal(p->taken[step].data, bytes.data, bytes.len);
+  }
+  tn_buf_reset(&p->taken[step]);
+  p->taken[step] = bytes;
+  p->models[step] = p->w.model;
+}
+
+/* A run from what is kept; it ends anywhere. */
+static void run_from_kept(replayed *p, random_source *r) {
+  int last = p->kept + (int)random_below(r, 12);
+  tarn_error err;
+  assert_works(open_walk(&p->w, &err), err);
+  memset(&p->w.model, 0, sizeof(p->w.model));
+  if (p->kept > 0) {
+    assert_works(tn_row_store_restore(tn_normaliser_store(p->w.normaliser),
+                                      tn_buf_slice(&p->taken[p->kept]), &err),
+                 err);
+    p->w.model = p->models[p->kept];
+    check_counts(&p->w);
+  }
+  for (int i = p->kept + 1; i <= last && i <= N_STEPS; i++) {
+    random_source rows = {.state = p->seed * 1000 + (uint64_t)i};
+    step(&p->w, &rows, p->n_keys, 1 + random_below(&rows, 200), i);
+    if (random_below(r, 2) == 0) {
+      take(p, i);
+    }
+    if (random_below(r, 3) == 0 &&
+        p->kept > 0) { /* the news that it is kept comes late, or never */
+      assert_works(tn_row_store_complete_until(tn_normaliser_store(p->w.normaliser),
+                                               tn_buf_slice(&p->taken[p->kept]), &err),
+                   err);
+      check_older(&p->w, (int64_t)tn_load_le64(p->taken[p->kept].data + 16));
+    }
+  }
+  tn_normaliser_free(p->w.normaliser);
+}
+
+/* Who keeps the place is behind, and has checkpoints of any run: each is come back to. */
+static void normaliser__goes_back_to_any_checkpoint_that_may_be_kept(void **state) {
+  static replayed p;
+  int64_t n_back = 0;
+  (void)state;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    random_source r = {.state = seed};
+    memset(&p, 0, sizeof(p));
+    p.seed = seed;
+    p.n_keys = seed % 3 == 0 ? 900 : 40;
+    p.w.env = tn_test_env(1, 0);
+    p.w.env->syncs_files = false;
+    p.w.folder = tn_test_temp_dir();
+    p.w.memory_bytes = seed % 2 == 0 ? 1 : 1 << 20;
+    p.w.compact_bytes = seed % 5 == 0 ? 1 << 30 : 9000;
+    for (int i = 0; i <= N_STEPS; i++) {
+      tn_buf_init(&p.taken[i], &p.w.env->mem, 1 << 20);
+    }
+    for (int run = 0; run < 300 && p.kept < N_STEPS; run++) {
+      int first = p.kept;
+      run_from_kept(&p, &r);
+      for (int i = first + 1; i <= N_STEPS; i++) {
+        if (p.taken[i].len > 0 && first == 0 && p.kept == 0) { /* a stream that has begun */
+          p.kept = i;
+        } else if (p.taken[i].len > 0 && random_below(&r, 4) == 0) {
+          p.kept = i;
+          break;
+        }
+      }
+      for (int i = p.kept + 1; i <= N_STEPS; i++) {
+        n_back += p.taken[i].len > 0;
+      }
+      for (int i = 0; i <= N_STEPS && p.kept == 0; i++) {
+        tn_buf_reset(&p.taken[i]); /* it begins anew, as another one */
+        tn_buf_init(&p.taken[i], &p.w.env->mem, 1 << 20);
+      }
+    }
+    assert_int_equal(p.kept, N_STEPS);
+    for (int i = 0; i <= N_STEPS; i++) {
+      tn_buf_reset(&p.taken[i]);
+    }
+    tn_test_temp_dir_remove(p.w.folder);
+    tarn_env_free(p.w.env);
+  }
+  assert_true(n_back > 100);
+}
+
+/* A store that begins anew does not touch what another may have given away just now. */
+static void normaliser__beginning_anew_leaves_the_log_of_the_run_before(void **state) {
+  static walk w;
+  random_source r = {.state = 8};
+  model given;
+  tarn_error err;
+  tn_buf bytes;
+  (void)state;
+  memset(&w, 0, sizeof(w));
+  w.env = tn_test_env(1, 0);
+  w.folder = tn_test_temp_dir();
+  tn_buf_init(&bytes, &w.env->mem, 1 << 20);
+  for (int run = 0; run < 5; run++) {
+    assert_works(open_walk(&w, &err), err);
+    memset(&w.model, 0, sizeof(w.model));
+    step(&w, &r, 9, 20, 1);
+    bytes.len = 0;
+    assert_works(tn_normaliser_checkpoint(w.normaliser, &bytes, &err), err);
+    given = w.model;
+    step(&w, &r, 9, 20, 2);
+    tn_normaliser_free(w.normaliser);
+    assert_true(count_logs(&w) <= 2);
+  }
+  assert_works(open_walk(&w, &err), err);
+  memset(&w.model, 0, sizeof(w.model));
+  step(&w, &r, 9, 20, 1); /* begins, and is lost */
+  tn_normaliser_free(w.normaliser);
+  assert_works(open_walk(&w, &err), err);
+  assert_works(tn_row_store_restore(tn_normaliser_store(w.normaliser), tn_buf_slice(&bytes), &err),
+               err);
+  w.model = given;
+  check_counts(&w);
+  step(&w, &r, 9, 50, 3);
+  assert_works(tn_normaliser_checkpoint(w.normaliser, &bytes, &err), err);
+  tn_row_store_complete(tn_normaliser_store(w.normaliser));
+  assert_int_equal(count_logs(&w), 1);
+  tn_normaliser_free(w.normaliser);
+  tn_buf_reset(&bytes);
+  tn_test_temp_dir_remove(w.folder);
+  tarn_env_free(w.env);
+}
+
+/* Rows that are others than those of the run before make what that gave unusable, not wrong. */
+static void normaliser__refuses_a_checkpoint_whose_log_went_another_way(void **state) {
+  static walk w;
+  const event other = {TN_ROW_INSERT, 3, {8, 7, 123456}};
+  random_source r = {.state = 8};
+  int8_t kinds[1];
+  tn_batch rows, got;
+  tarn_error err;
+  tn_buf first, second;
+  (void)state;
+  memset(&w, 0, sizeof(w));
+  w.env = tn_test_env(1, 0);
+  w.folder = tn_test_temp_dir();
+  tn_buf_init(&first, &w.env->mem, 1 << 20);
+  tn_buf_init(&second, &w.env->mem, 1 << 20);
+  assert_works(open_walk(&w, &err), err);
+  step(&w, &r, 9, 20, 1);
+  assert_works(tn_normaliser_checkpoint(w.normaliser, &first, &err), err);
+  step(&w, &r, 9, 20, 2);
+  assert_works(tn_normaliser_checkpoint(w.normaliser, &second, &err), err);
+  tn_normaliser_free(w.normaliser);
+  assert_works(open_walk(&w, &err), err);
+  assert_works(tn_row_store_restore(tn_normaliser_store(w.normaliser), tn_buf_slice(&first), &err),
+               err);
+  assert_works(make_batch(w.env, &other, 1, kinds, &rows, &err), err);
+  assert_works(tn_normaliser_apply(w.normaliser, kinds, &rows, &got, &err), err);
+  tn_batch_reset(w.env, &rows);
+  tn_batch_reset(w.env, &got);
+  assert_works(tn_normaliser_checkpoint(w.normaliser, &first, &err), err);
+  tn_normaliser_free(w.normaliser);
+  assert_works(open_walk(&w, &err), err);
+  assert_int_equal(
+      tn_row_store_restore(tn_normaliser_store(w.normaliser), tn_buf_slice(&second), &err),
+      TARN_E_CORRUPT);
+  assert_contains(err.message, "rows-0");
+  tn_normaliser_free(w.normaliser);
+  tn_buf_reset(&first);
+  tn_buf_reset(&second);
+  tn_test_temp_dir_remove(w.folder);
+  tarn_env_free(w.env);
+}
+
+/* ------------------------------------------------------------------ refusals */
+
 /* A folder with a checkpoint of a few rows; returns its bytes. */
 static void make_kept(walk *w, tn_buf *bytes) {
   random_source r = {.state = 5};
@@ -442,6 +661,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(normaliser__gives_what_a_model_gives),
       cmocka_unit_test(normaliser__goes_on_from_its_checkpoint),
+      cmocka_unit_test(normaliser__goes_back_to_any_checkpoint_that_may_be_kept),
+      cmocka_unit_test(normaliser__beginning_anew_leaves_the_log_of_the_run_before),
+      cmocka_unit_test(normaliser__refuses_a_checkpoint_whose_log_went_another_way),
       cmocka_unit_test(normaliser__refuses_damaged_state),
       cmocka_unit_test(normaliser__refuses_rows_of_other_columns),
       cmocka_unit_test(normaliser__takes_no_checkpoint_after_a_failure),
