@@ -20,13 +20,6 @@ tarn_status cli_usage(tarn_error *err, const char *format, ...) {
   return TARN_E_INVALID;
 }
 
-tarn_status cli_no_memory(tarn_error *err) {
-  err->status = TARN_E_NOMEM;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "out of memory");
-  return TARN_E_NOMEM;
-}
-
 void cli_args_reset(cli_args *args) {
   for (size_t i = 0; i < args->n_table_options; i++) {
     free((void *)(uintptr_t)args->table_options[i].key); /* the value is behind it */

@@ -7,6 +7,7 @@
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
+#include "errors.h"
 #include "tarn/table.h"
 #include "verbs.h"
 
@@ -48,7 +49,5 @@ tarn_status cli_args_number(const cli_args *args, cli_option_id id, int64_t min,
 #define CLI_ERRNO_USAGE (-1)
 tarn_status cli_usage(tarn_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Fill err: TARN_E_NOMEM, which it returns. */
-tarn_status cli_no_memory(tarn_error *err);
 
 #endif

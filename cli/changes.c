@@ -1,10 +1,10 @@
 /* changes.c - the rows of a stream as records of Debezium or Canal. */
 #include "changes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "errors.h"
 #include "json.h"
 
 #define FIRST_COLUMN 2 /* behind the row kind and the snapshot */
@@ -211,10 +211,7 @@ tarn_status cli_changes_create(cli_cells *cells, cli_changes_kind kind, const ch
   }
   if (!is_good) {
     cli_changes_free(c);
-    err->status = TARN_E_NOMEM;
-    err->os_errno = 0;
-    (void)snprintf(err->message, sizeof(err->message), "out of memory");
-    return TARN_E_NOMEM;
+    return cli_no_memory(err);
   }
   for (int32_t i = FIRST_COLUMN; i < cells->root.n_children; i++) {
     adapt(&cells->root.children[i], cells->schema.children[i], kind);

@@ -38,12 +38,9 @@ static bool appended(cli_columns *columns, ArrowErrorCode code) {
 /* ------------------------------------------------------------------ schema */
 
 static tarn_status unsupported(const struct ArrowSchema *schema, tarn_error *err) {
-  err->status = TARN_E_UNSUPPORTED;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message),
-                 "column '%s': rows cannot be read in for the Arrow type '%s'",
-                 schema->name != NULL ? schema->name : "", schema->format);
-  return TARN_E_UNSUPPORTED;
+  return cli_error(err, TARN_E_UNSUPPORTED,
+                   "column '%s': rows cannot be read in for the Arrow type '%s'",
+                   schema->name != NULL ? schema->name : "", schema->format);
 }
 
 static int digits_of_unit(enum ArrowTimeUnit unit) {

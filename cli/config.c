@@ -63,7 +63,7 @@ static tarn_status add_option(cli_config *c, const char *key, const char *value,
   if (options == NULL || own_key == NULL || own_value == NULL) {
     free(own_key);
     free(own_value);
-    return cli_error(err, TARN_E_NOMEM, "out of memory");
+    return cli_no_memory(err);
   }
   c->options[c->n_options++] = (tarn_option){own_key, own_value};
   return TARN_OK;
@@ -141,5 +141,5 @@ tarn_status cli_config_read(const char *path, cli_config *out, tarn_error *err) 
                      path);
   }
   out->warehouse = strdup(warehouse);
-  return out->warehouse != NULL ? TARN_OK : cli_error(err, TARN_E_NOMEM, "out of memory");
+  return out->warehouse != NULL ? TARN_OK : cli_no_memory(err);
 }

@@ -17,6 +17,16 @@ tarn_status cli_error(tarn_error *err, tarn_status status, const char *format, .
   return status;
 }
 
+tarn_status cli_no_memory(tarn_error *err) {
+  return cli_error(err, TARN_E_NOMEM, "out of memory");
+}
+
+tarn_status cli_error_errno(tarn_error *err, tarn_status status, const char *name, int number) {
+  (void)cli_error(err, status, "%s: %s", name, strerror(number));
+  err->os_errno = number;
+  return status;
+}
+
 tarn_status cli_error_prefix(tarn_error *err, const char *name) {
   char message[sizeof(err->message)];
   (void)snprintf(message, sizeof(message), "%.300s: %.680s", name, err->message);

@@ -11,6 +11,9 @@
 /* Fill err, with os_errno 0. */
 tarn_status cli_error(tarn_error *err, tarn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+tarn_status cli_no_memory(tarn_error *err);
+/* Fill err with "<name>: <what the number of the system means>". */
+tarn_status cli_error_errno(tarn_error *err, tarn_status status, const char *name, int number);
 /* "<name>: " in front of the message; the rest of err stays. */
 tarn_status cli_error_prefix(tarn_error *err, const char *name);
 

@@ -3,18 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_WARNINGS 10
+#include "errors.h"
 
-static tarn_status failure(const cli_refused *r, tarn_error *err) {
-  err->status = TARN_E_IO;
-  err->os_errno = errno;
-  (void)snprintf(err->message, sizeof(err->message), "%s: %s", r->name, strerror(errno));
-  return TARN_E_IO;
-}
+#define MAX_WARNINGS 10
 
 tarn_status cli_refused_open(cli_session *session, cli_refused *out, tarn_error *err) {
   const char *given = session->args->values[OPT_ON_ERROR];
@@ -24,7 +18,7 @@ tarn_status cli_refused_open(cli_session *session, cli_refused *out, tarn_error 
   if (out->name != NULL) {
     out->file = open(out->name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)0666);
     if (out->file < 0) {
-      return failure(out, err);
+      return cli_error_errno(err, TARN_E_IO, out->name, errno);
     }
   }
   return TARN_OK;
@@ -41,7 +35,7 @@ static tarn_status write_all(const cli_refused *r, const char *text, size_t n, t
   while (n > 0) {
     ssize_t done = write(r->file, text, n);
     if (done < 0 && errno != EINTR) {
-      return failure(r, err);
+      return cli_error_errno(err, TARN_E_IO, r->name, errno);
     }
     text += done > 0 ? done : 0;
     n -= done > 0 ? (size_t)done : 0;

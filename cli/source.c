@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,10 +26,7 @@ int64_t cli_now_ms(void) {
 }
 
 static tarn_status fail_errno(const char *name, int number, tarn_error *err) {
-  err->status = number == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO;
-  err->os_errno = number;
-  (void)snprintf(err->message, sizeof(err->message), "%s: %s", name, strerror(number));
-  return err->status;
+  return cli_error_errno(err, number == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO, name, number);
 }
 
 tarn_status cli_source_open(const char *path, cli_source *out, tarn_error *err) {
@@ -139,9 +135,7 @@ tarn_status cli_source_fill(cli_source *s, int64_t wake_ms, bool *is_idle, tarn_
       break;
     }
     if (cli_signals_interrupted()) {
-      err->status = TARN_E_CANCELLED;
-      (void)snprintf(err->message, sizeof(err->message), "interrupted");
-      return TARN_E_CANCELLED;
+      return cli_error(err, TARN_E_CANCELLED, "interrupted");
     }
     if (wake_ms != 0 && !is_ready(s->fd, wake_ms)) {
       *is_idle = true;

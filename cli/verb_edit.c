@@ -56,13 +56,6 @@ static bool option_is(const cli_json *json, const char *key, const char *value) 
   return strcmp(text, value) == 0;
 }
 
-static tarn_status refuse(tarn_error *err, const char *format, const char *name, const char *more) {
-  err->status = TARN_E_UNSUPPORTED;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), format, name, more);
-  return TARN_E_UNSUPPORTED;
-}
-
 static bool is_engine(const cli_json *json, const char *engine) {
   return option_is(json, "merge-engine", engine) ||
          (strcmp(engine, "deduplicate") == 0 && option_is(json, "merge-engine", ""));
@@ -73,7 +66,8 @@ static tarn_status check_delete(const cli_json *json, const char *name, tarn_err
                                          "partial-update.ignore-delete", "first-row.ignore-delete"};
   for (size_t i = 0; i < CLI_COUNT(ignoring); i++) {
     if (option_is(json, ignoring[i], "true")) {
-      return refuse(err, "%s ignores deletes (option %s)", name, ignoring[i]);
+      return cli_error(err, TARN_E_UNSUPPORTED, "%s ignores deletes (option %s)", name,
+                       ignoring[i]);
     }
   }
   if (is_engine(json, "deduplicate") ||
@@ -83,21 +77,21 @@ static tarn_status check_delete(const cli_json *json, const char *name, tarn_err
        option_is(json, "aggregation.remove-record-on-delete", "true"))) {
     return TARN_OK;
   }
-  return refuse(
-      err,
+  return cli_error(
+      err, TARN_E_UNSUPPORTED,
       "%s: its merge engine keeps rows that are deleted: only deduplicate removes them, and "
-      "partial-update and aggregation with their option remove-record-on-delete%s",
-      name, "");
+      "partial-update and aggregation with their option remove-record-on-delete",
+      name);
 }
 
 static tarn_status check_update(const cli_json *json, const char *name, tarn_error *err) {
   return is_engine(json, "deduplicate") || is_engine(json, "partial-update")
              ? TARN_OK
-             : refuse(
-                   err,
+             : cli_error(
+                   err, TARN_E_UNSUPPORTED,
                    "%s: its merge engine cannot update rows: only deduplicate and partial-update "
-                   "can%s",
-                   name, "");
+                   "can",
+                   name);
 }
 
 static tarn_status check_table(edit_job *job, tarn_error *err) {

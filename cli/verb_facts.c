@@ -194,10 +194,7 @@ int cli_print_table_file(cli_session *s, const char *folder, const char *name) {
     if (file_path(&facts, folder, name, &path)) {
       code = print_snapshot(s, path.data);
     } else {
-      err.status = TARN_E_NOT_FOUND;
-      err.os_errno = 0;
-      (void)snprintf(err.message, sizeof(err.message), "%s has no %s", s->args->arguments[0],
-                     folder);
+      (void)cli_error(&err, TARN_E_NOT_FOUND, "%s has no %s", s->args->arguments[0], folder);
       code = cli_fail(s, &err);
     }
   }
