@@ -110,8 +110,8 @@ static bool parse_time(const char *text, civil_time *t) {
 
 /* Milliseconds since 1970 of a time with an offset. */
 static int64_t to_millis(const civil_time *t) {
-  int64_t years = t->year - 1;
-  int64_t days = years * 365 + years / 4 - years / 100 + years / 400 - 719162;
+  int64_t years = t->year + 399; /* whole ones, since 400 years before the year 1 */
+  int64_t days = years * 365 + years / 4 - years / 100 + years / 400 - 719162 - 146097;
   for (int m = 1; m < t->month; m++) {
     days += days_of_month(t->year, m);
   }
@@ -138,21 +138,36 @@ static bool parse_offset_zone(const char *zone, int *minutes) {
   return true;
 }
 
-/* A local time by the C library's own zones. */
+/* Milliseconds east of Greenwich of the C library's zone at an instant. */
+static int64_t zone_offset(int64_t utc_millis) {
+  time_t second = (time_t)(utc_millis / 1000);
+  struct tm parts;
+  civil_time t = {0};
+  if (localtime_r(&second, &parts) == NULL) {
+    return 0;
+  }
+  t.year = parts.tm_year + 1900;
+  t.month = parts.tm_mon + 1;
+  t.day = parts.tm_mday;
+  t.hour = parts.tm_hour;
+  t.minute = parts.tm_min;
+  t.second = parts.tm_sec;
+  return to_millis(&t) - (int64_t)second * 1000;
+}
+
+/* A local time by the C library's own zones. Rule: java.time.LocalDateTime.atZone; a time that
+ * clocks show twice is the first one, one that they pass over comes as much later. */
 static int64_t local_millis(const civil_time *t, const char *zone) {
-  struct tm parts = {0};
+  const int64_t day = 86400000, local = to_millis(t);
+  int64_t before, after;
   if (zone != NULL) {
     (void)setenv("TZ", zone, 1);
-    tzset();
   }
-  parts.tm_year = t->year - 1900;
-  parts.tm_mon = t->month - 1;
-  parts.tm_mday = t->day;
-  parts.tm_hour = t->hour;
-  parts.tm_min = t->minute;
-  parts.tm_sec = t->second;
-  parts.tm_isdst = -1;
-  return (int64_t)mktime(&parts) * 1000 + t->ms;
+  tzset();
+  before = local - zone_offset(local - day);
+  after = local - zone_offset(local + day);
+  return before + zone_offset(before) != local && after + zone_offset(after) == local ? after
+                                                                                      : before;
 }
 
 tarn_status cli_time_parse(const char *option, const char *text, const char *zone, int64_t *out,

@@ -11,7 +11,7 @@
 #include "cdc.h"
 
 #define MAX_SCHEMAS 256 /* that are remembered */
-#define MAX_ITEM_DEPTH 4
+#define MAX_HINT_DEPTH 16
 
 /* ------------------------------------------------------------------ schemas */
 
@@ -19,7 +19,7 @@ struct cdc_schema {
   cdc_schema *next;
   char *text; /* owned, n bytes */
   size_t n;
-  cdc_hint *hints; /* owned */
+  const cdc_hint *hints; /* owned */
   size_t n_hints;
 };
 
@@ -71,24 +71,23 @@ static int32_t parameter(const cdc_json *json, uint32_t field, const char *name,
   return at != CDC_NONE ? (int32_t)strtol(json->text + json->nodes[at].begin, NULL, 10) : otherwise;
 }
 
+/* A schema that is being read: its text is moved to `to`. */
+typedef struct hint_job {
+  const cdc_json *json;
+  const char *from, *to;
+} hint_job;
+
+static bool read_fields(const hint_job *job, uint32_t fields, int depth, const cdc_hint **out,
+                        size_t *n_out);
+
+/* Of a list's elements, of a map's keys and values, of the fields of a struct. */
+static bool read_inner(const hint_job *job, uint32_t field, int depth, cdc_hint *out);
+
 /* What the schema of one value tells. false: no memory. */
-static bool read_hint(const cdc_json *json, uint32_t field, int depth, cdc_hint *out) {
+static bool read_hint(const hint_job *job, uint32_t field, int depth, cdc_hint *out) {
+  const cdc_json *json = job->json;
   uint32_t name = cdc_json_find(json, field, "name"), type = cdc_json_find(json, field, "type");
   (void)snprintf(out->type, sizeof(out->type), "STRING");
-  if (cdc_json_equals(json, type, "array") && depth < MAX_ITEM_DEPTH) {
-    cdc_hint *items = calloc(1, sizeof(*items));
-    if (items == NULL) {
-      return false;
-    }
-    out->items = items;
-    if (!read_hint(json, cdc_json_find(json, field, "items"), depth + 1, items)) {
-      return false;
-    }
-    if (strlen(items->type) + sizeof("ARRAY<>") <= sizeof(out->type)) {
-      (void)snprintf(out->type, sizeof(out->type), "ARRAY<%.50s>", items->type);
-    }
-    return true;
-  }
   for (size_t i = 0; i < CLI_COUNT(connect_types); i++) {
     if (cdc_json_equals(json, type, connect_types[i].name)) {
       out->encoding = connect_types[i].encoding;
@@ -110,23 +109,46 @@ static bool read_hint(const cdc_json *json, uint32_t field, int depth, cdc_hint 
     (void)snprintf(out->type, sizeof(out->type), "DECIMAL(%d, %d)", (int)out->precision,
                    (int)out->scale);
   }
-  return true;
+  return depth == MAX_HINT_DEPTH || read_inner(job, field, depth + 1, out);
 }
 
-static void free_items(const cdc_hint *hint) {
-  const cdc_hint *items = hint->items;
-  while (items != NULL) {
-    const cdc_hint *next = items->items;
-    free((void *)(uintptr_t)items);
-    items = next;
+static bool read_inner(const hint_job *job, uint32_t field, int depth, cdc_hint *out) {
+  static const char *const of_list[] = {"items"}, *const of_map[] = {"keys", "values"};
+  const cdc_json *json = job->json;
+  uint32_t type = cdc_json_find(json, field, "type");
+  bool is_list = cdc_json_equals(json, type, "array");
+  const char *const *names = is_list ? of_list : of_map;
+  size_t n = is_list ? 1 : 2;
+  cdc_hint *inner;
+  if (cdc_json_equals(json, type, "struct")) {
+    return read_fields(job, cdc_json_find(json, field, "fields"), depth, &out->inner,
+                       &out->n_inner);
   }
+  if (!is_list && !cdc_json_equals(json, type, "map")) {
+    return true;
+  }
+  out->inner = inner = calloc(n, sizeof(*inner));
+  out->n_inner = inner != NULL ? n : 0;
+  for (size_t i = 0; i < out->n_inner; i++) {
+    if (!read_hint(job, cdc_json_find(json, field, names[i]), depth, &inner[i])) {
+      return false;
+    }
+  }
+  if (inner != NULL && is_list && strlen(inner->type) + sizeof("ARRAY<>") <= sizeof(out->type)) {
+    (void)snprintf(out->type, sizeof(out->type), "ARRAY<%.50s>", inner->type);
+  }
+  return inner != NULL;
+}
+
+static void free_hints(const cdc_hint *hints, size_t n) {
+  for (size_t i = 0; i < n; i++) { /* no deeper than MAX_HINT_DEPTH */
+    free_hints(hints[i].inner, hints[i].n_inner);
+  }
+  free((void *)(uintptr_t)hints);
 }
 
 static void free_schema(cdc_schema *schema) {
-  for (size_t i = 0; i < schema->n_hints; i++) {
-    free_items(&schema->hints[i]);
-  }
-  free(schema->hints);
+  free_hints(schema->hints, schema->n_hints);
   free(schema->text);
   free(schema);
 }
@@ -155,27 +177,34 @@ static uint32_t row_fields(const cdc_json *json, uint32_t schema) {
   return fields;
 }
 
-static bool read_fields(cdc_schema *schema, const cdc_json *json, uint32_t fields) {
+static bool read_fields(const hint_job *job, uint32_t fields, int depth, const cdc_hint **out,
+                        size_t *n_out) {
+  const cdc_json *json = job->json;
   uint32_t n = 0;
+  cdc_hint *hints;
+  if (!cdc_json_is(json, fields, CDC_LIST)) {
+    return true;
+  }
   for (uint32_t i = fields + 1; i < json->nodes[fields].after; i = json->nodes[i].after) {
     n++;
   }
-  schema->hints = calloc((size_t)n + 1, sizeof(*schema->hints));
-  if (schema->hints == NULL) {
+  *out = hints = calloc((size_t)n + 1, sizeof(*hints));
+  if (hints == NULL) {
     return false;
   }
   for (uint32_t i = fields + 1; i < json->nodes[fields].after; i = json->nodes[i].after) {
     uint32_t name = cdc_json_find(json, i, "field");
-    cdc_hint *hint = &schema->hints[schema->n_hints];
-    if (!cdc_json_is(json, name, CDC_STRING) || json->nodes[name].has_escapes) {
+    cdc_hint *hint = &hints[*n_out];
+    if (!cdc_json_is(json, name, CDC_STRING)) {
       continue;
     }
-    schema->n_hints++;
-    if (!read_hint(json, i, 0, hint)) {
+    ++*n_out;
+    if (!read_hint(job, i, depth, hint)) {
       return false;
     }
-    hint->name = json->text + json->nodes[name].begin; /* moved into the schema's text below */
+    hint->name = job->to + (json->text + json->nodes[name].begin - job->from);
     hint->n_name = json->nodes[name].n;
+    hint->name_has_escapes = json->nodes[name].has_escapes;
   }
   return true;
 }
@@ -192,6 +221,7 @@ const cdc_schema *cdc_schema_take(cdc_reader *reader, uint32_t at) {
   size_t n = json->nodes[at].n, count = 0;
   uint32_t fields = row_fields(json, at);
   cdc_schema *made, **link = &reader->schemas;
+  hint_job job;
   for (; *link != NULL; link = &(*link)->next) {
     if ((*link)->n == n && memcmp((*link)->text, text, n) == 0) {
       use_schema(reader, *link, link);
@@ -212,14 +242,12 @@ const cdc_schema *cdc_schema_take(cdc_reader *reader, uint32_t at) {
   }
   made->text = malloc(n + 1);
   made->n = n;
-  if (made->text == NULL || !read_fields(made, json, fields)) {
+  job = (hint_job){json, text, made->text};
+  if (made->text == NULL || !read_fields(&job, fields, 0, &made->hints, &made->n_hints)) {
     free_schema(made);
     return NULL;
   }
   memcpy(made->text, text, n);
-  for (size_t i = 0; i < made->n_hints; i++) {
-    made->hints[i].name = made->text + (made->hints[i].name - text);
-  }
   made->next = reader->schemas;
   reader->schemas = made;
   return made;
@@ -261,20 +289,7 @@ size_t cdc_schema_recognize(cdc_reader *reader, const char *text, size_t n) {
 
 const cdc_hint *cdc_schema_find(const cdc_schema *schema, const char *name, size_t n,
                                 size_t *next) {
-  size_t i = *next;
-  if (schema == NULL) {
-    return NULL;
-  }
-  for (size_t left = schema->n_hints; left > 0; left--, i++) {
-    const cdc_hint *hint;
-    i = i < schema->n_hints ? i : 0;
-    hint = &schema->hints[i];
-    if (hint->n_name == n && memcmp(hint->name, name, n) == 0) {
-      *next = i + 1;
-      return hint;
-    }
-  }
-  return NULL;
+  return schema != NULL ? cdc_hint_find(schema->hints, schema->n_hints, name, n, next) : NULL;
 }
 
 /* ------------------------------------------------------------------ wrapped messages */

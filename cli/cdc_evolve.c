@@ -113,21 +113,15 @@ bool cdc_mysql_is_bytes(const char *text, size_t n) {
 
 /* ------------------------------------------------------------------ new columns */
 
-bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t types,
+bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t type,
                   char *out, size_t size) {
   const cdc_node *node = &json->nodes[value];
   if (hint != NULL) {
     (void)snprintf(out, size, "%s", hint->type);
     return true;
   }
-  if (cdc_json_is(json, types, CDC_OBJECT)) {
-    for (uint32_t i = types + 1; i < json->nodes[types].after; i = json->nodes[i].after) {
-      const cdc_node *type = &json->nodes[i];
-      if (type->n_key == node->n_key && type->kind == CDC_STRING &&
-          memcmp(json->text + type->key, json->text + node->key, node->n_key) == 0) {
-        return mysql_type(json->text + type->begin, type->n, out, size);
-      }
-    }
+  if (cdc_json_is(json, type, CDC_STRING)) {
+    return mysql_type(json->text + json->nodes[type].begin, json->nodes[type].n, out, size);
   }
   switch ((cdc_kind)node->kind) {
     case CDC_NULL:

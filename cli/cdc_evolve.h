@@ -4,9 +4,9 @@
 
 #include "cdc.h"
 
-/* The type of a new column, as SQL: from the feed's schema, else from the source's own type, else
- * from the value. false: nothing tells it (null). types: cdc_record.types. */
-bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t types,
+/* The type of a new column, as SQL: from the feed's schema, else from the source's own type (a
+ * node, or CDC_NONE), else from the value. false: nothing tells it (null). */
+bool cdc_new_type(const cdc_json *json, uint32_t value, const cdc_hint *hint, uint32_t type,
                   char *out, size_t size);
 /* Are the values of a type of MySQL's bytes rather than text? BLOBs, BINARY, geometries, BIT(n). */
 bool cdc_mysql_is_bytes(const char *type, size_t n);

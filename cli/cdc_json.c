@@ -98,23 +98,39 @@ static bool read_string(parser *p, uint32_t *begin, uint32_t *n, bool *has_escap
   return true;
 }
 
+/* The checked escape at `at`, as the n bytes of its character; returns its length. */
+static size_t unescape_one(const char *at, char out[4], size_t *n) {
+  static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+  const char *found = memchr(names, at[1], sizeof(names) - 1);
+  uint32_t c = 0;
+  size_t length;
+  *n = 1;
+  if (at[1] != 'u') {
+    out[0] = found != NULL ? values[found - names] : at[1];
+    return 2;
+  }
+  length = cli_json_escaped(at, &c);
+  *n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t i = *n; i-- > 1; c >>= 6) {
+    out[i] = (char)(0x80 | (c & 0x3F));
+  }
+  out[0] = (char)(*n == 1 ? c : (0xF00u >> *n & 0xFF) | c);
+  return length;
+}
+
 /* Checked escapes away. */
 static void unescape(const char *at, size_t n, cli_text *out) {
-  static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
   const char *end = at + n;
   while (at < end) {
     const char *slash = memchr(at, '\\', (size_t)(end - at));
     size_t plain = (size_t)((slash != NULL ? slash : end) - at);
     cli_text_add(out, at, plain);
     at += plain;
-    if (at < end && at[1] == 'u') {
-      uint32_t c = 0;
-      at += cli_json_escaped(at, &c);
-      cli_text_character(out, c);
-    } else if (at < end) {
-      const char *found = memchr(names, at[1], sizeof(names) - 1);
-      cli_text_char(out, found != NULL ? values[found - names] : at[1]);
-      at += 2;
+    if (at < end) {
+      char bytes[4];
+      size_t n_bytes;
+      at += unescape_one(at, bytes, &n_bytes);
+      cli_text_add(out, bytes, n_bytes);
     }
   }
 }
@@ -348,23 +364,45 @@ bool cdc_json_parse_rest(cdc_json *json, const char *text, size_t n, size_t at) 
 
 /* ------------------------------------------------------------------ looking */
 
-uint32_t cdc_json_find(const cdc_json *json, uint32_t at, const char *name) {
-  size_t n = strlen(name);
+bool cdc_json_name_is(const char *text, size_t n_text, bool has_escapes, const char *name,
+                      size_t n) {
+  const char *end = text + n_text;
+  if (!has_escapes) {
+    return n_text == n && memcmp(text, name, n) == 0;
+  }
+  while (text < end) {
+    char bytes[4] = {*text};
+    size_t n_bytes = 1;
+    text += *text == '\\' ? unescape_one(text, bytes, &n_bytes) : 1;
+    if (n < n_bytes || memcmp(name, bytes, n_bytes) != 0) {
+      return false;
+    }
+    name += n_bytes;
+    n -= n_bytes;
+  }
+  return n == 0;
+}
+
+uint32_t cdc_json_member(const cdc_json *json, uint32_t at, const char *name, size_t n) {
   if (!cdc_json_is(json, at, CDC_OBJECT)) {
     return CDC_NONE;
   }
   for (uint32_t i = at + 1; i < json->nodes[at].after; i = json->nodes[i].after) {
-    const cdc_node *node = &json->nodes[i];
-    if (node->n_key == n && memcmp(json->text + node->key, name, n) == 0) {
+    if (cdc_json_key_is(json, i, name, n)) {
       return i;
     }
   }
   return CDC_NONE;
 }
 
+uint32_t cdc_json_find(const cdc_json *json, uint32_t at, const char *name) {
+  return cdc_json_member(json, at, name, strlen(name));
+}
+
 bool cdc_json_equals(const cdc_json *json, uint32_t at, const char *word) {
-  return cdc_json_is(json, at, CDC_STRING) && json->nodes[at].n == strlen(word) &&
-         memcmp(json->text + json->nodes[at].begin, word, json->nodes[at].n) == 0;
+  const cdc_node *node = &json->nodes[at == CDC_NONE ? 0 : at];
+  return cdc_json_is(json, at, CDC_STRING) &&
+         cdc_json_name_is(json->text + node->begin, node->n, node->has_escapes, word, strlen(word));
 }
 
 static void string_of(const char *text, size_t n_text, bool has_escapes, cli_text *scratch,

@@ -53,6 +53,14 @@ bool cdc_json_parse(cdc_json *json, const char *text, size_t n);
  * member. Node 0 is the object with the others. */
 bool cdc_json_parse_rest(cdc_json *json, const char *text, size_t n, size_t at);
 
+/* Is a name, as it stands in a text that was checked, this one? Writers may escape characters. */
+bool cdc_json_name_is(const char *text, size_t n_text, bool has_escapes, const char *name,
+                      size_t n);
+static inline bool cdc_json_key_is(const cdc_json *json, uint32_t at, const char *name, size_t n) {
+  const cdc_node *node = &json->nodes[at];
+  return (node->n_key == n || node->key_has_escapes) &&
+         cdc_json_name_is(json->text + node->key, node->n_key, node->key_has_escapes, name, n);
+}
 /* A member of an object; CDC_NONE: there is none of that name, or the node is no object. */
 uint32_t cdc_json_find(const cdc_json *json, uint32_t at, const char *name);
 static inline bool cdc_json_is(const cdc_json *json, uint32_t at, cdc_kind kind) {
@@ -62,6 +70,8 @@ static inline bool cdc_json_is(const cdc_json *json, uint32_t at, cdc_kind kind)
 static inline bool cdc_json_is_null(const cdc_json *json, uint32_t at) {
   return at == CDC_NONE || json->nodes[at].kind == CDC_NULL;
 }
+/* The same for any n bytes of a name. */
+uint32_t cdc_json_member(const cdc_json *json, uint32_t at, const char *name, size_t n);
 /* Is the node a string of exactly these bytes? */
 bool cdc_json_equals(const cdc_json *json, uint32_t at, const char *word);
 /* The bytes of a string, or the text of any other node: in the text, or without escapes in the

@@ -250,7 +250,8 @@ static bool unknown_member(image_job *j, uint32_t at, const char *name, size_t n
   char type[80];
   char message[400];
   if (j->t->run->evolves) {
-    if (!cdc_new_type(j->json, at, hint, j->record->types, type, sizeof(type))) {
+    if (!cdc_new_type(j->json, at, hint, cdc_json_member(j->json, j->record->types, name, n), type,
+                      sizeof(type))) {
       return true;
     }
     if (!is_in_changes(j, name, n)) {
@@ -306,8 +307,7 @@ static bool is_nested_placeholder(const cdc_json *json, uint32_t at) {
   size_t n = node->after - at - 1;
   if (n == 1) {
     return item->kind == CDC_STRING && is_placeholder(json, item) &&
-           (node->kind == CDC_LIST || (item->n_key == sizeof(word) - 1 &&
-                                       memcmp(json->text + item->key, word, item->n_key) == 0));
+           (node->kind == CDC_LIST || cdc_json_key_is(json, at + 1, word, sizeof(word) - 1));
   }
   if (node->kind != CDC_LIST || n != sizeof(word) - 1) {
     return false;
@@ -337,16 +337,7 @@ static bool is_unavailable(const cdc_json *json, uint32_t at) {
 }
 
 static uint32_t find_member(const cdc_json *json, uint32_t image, const cli_column *c) {
-  if (image == CDC_NONE) {
-    return CDC_NONE;
-  }
-  for (uint32_t i = image + 1; i < json->nodes[image].after; i = json->nodes[i].after) {
-    const cdc_node *node = &json->nodes[i];
-    if (node->n_key == c->n_name && memcmp(json->text + node->key, c->name, c->n_name) == 0) {
-      return i;
-    }
-  }
-  return CDC_NONE;
+  return cdc_json_member(json, image, c->name, c->n_name);
 }
 
 /* The column of a member; most often the one behind the last. */
@@ -359,20 +350,6 @@ static cli_column *column_of(cli_column *root, const char *name, size_t n) {
     }
   }
   return cli_column_find(root, name, n);
-}
-
-/* The source's own type of a member; CDC_NONE: it is not told. */
-static uint32_t type_of(const image_job *j, uint32_t at) {
-  uint32_t types = j->record->types;
-  const cdc_node *value = &j->json->nodes[at];
-  for (uint32_t i = types + 1; i < j->json->nodes[types].after; i = j->json->nodes[i].after) {
-    const cdc_node *node = &j->json->nodes[i];
-    if (node->kind == CDC_STRING && node->n_key == value->n_key &&
-        memcmp(j->json->text + node->key, j->json->text + value->key, node->n_key) == 0) {
-      return i;
-    }
-  }
-  return CDC_NONE;
 }
 
 static bool may_be_bytes(const cdc_json *json, const cdc_node *node) {
@@ -395,8 +372,8 @@ static bool add_typed_text(image_job *j, cli_column *c, uint32_t at, bool *is_ad
   if (!may_be_ordinal && !may_be_bytes(j->json, node)) {
     return true;
   }
-  type_at = type_of(j, at);
-  if (type_at == CDC_NONE) {
+  type_at = find_member(j->json, j->record->types, c);
+  if (!cdc_json_is(j->json, type_at, CDC_STRING)) { /* it is not told */
     return true;
   }
   cdc_json_string(j->json, type_at, &j->t->values.type, &type, &n);
@@ -567,6 +544,13 @@ static bool takes_away(image_job *j, uint32_t image) {
                   "with 'ignore-delete' or other options of its own");
 }
 
+/* Does a row of table tail tell its snapshot there? */
+static bool is_snapshot(const image_job *j, uint32_t at) {
+  static const char name[] = CLI_SNAPSHOT_NAME;
+  return cdc_json_key_is(j->json, at, name, sizeof(name) - 1) &&
+         cli_column_find(&j->t->columns->root, name, sizeof(name) - 1) == NULL;
+}
+
 /* One row. fallback: the image that has what this one lacks; may_fill: NOT NULL columns without a
  * value get one of no meaning. */
 static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t fallback,
@@ -584,8 +568,8 @@ static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t f
   }
   for (uint32_t i = image + 1; i < j->json->nodes[image].after; i = j->json->nodes[i].after) {
     const cdc_node *node = &j->json->nodes[i];
-    if (kind_name != NULL && node->n_key == strlen(kind_name) &&
-        memcmp(j->json->text + node->key, kind_name, node->n_key) == 0) {
+    if (kind_name != NULL &&
+        (cdc_json_key_is(j->json, i, kind_name, strlen(kind_name)) || is_snapshot(j, i))) {
       continue;
     }
     if (j->record->is_flat && node->n_key > 2 && memcmp(j->json->text + node->key, "__", 2) == 0) {
@@ -621,14 +605,21 @@ static bool add_image(image_job *j, const char *kind, uint32_t image, uint32_t f
 
 /* ------------------------------------------------------------------ changes */
 
-static bool is_same_value(const cdc_json *json, uint32_t a, uint32_t b) {
+static bool is_same_value(image_job *j, uint32_t a, uint32_t b) {
+  const cdc_json *json = j->json;
   const cdc_node *x = &json->nodes[a], *y = &json->nodes[b];
+  if (x->kind == CDC_STRING && y->kind == CDC_STRING && (x->has_escapes || y->has_escapes)) {
+    const char *text;
+    size_t n;
+    cdc_json_string(json, a, &j->t->values.scratch, &text, &n);
+    return cdc_json_name_is(json->text + y->begin, y->n, y->has_escapes, text, n);
+  }
   return x->kind == y->kind && x->n == y->n &&
          memcmp(json->text + x->begin, json->text + y->begin, x->n) == 0;
 }
 
 /* Has a column of the key another value than before? */
-static bool key_changes(const image_job *j, const cdc_change *change) {
+static bool key_changes(image_job *j, const cdc_change *change) {
   const cli_column *root = &j->t->columns->root;
   for (int32_t i = 0; i < root->n_children; i++) {
     uint32_t before, after;
@@ -637,7 +628,7 @@ static bool key_changes(const image_job *j, const cdc_change *change) {
     }
     before = find_member(j->json, change->before, &root->children[i]);
     after = before != CDC_NONE ? find_member(j->json, change->after, &root->children[i]) : CDC_NONE;
-    if (after != CDC_NONE && !is_same_value(j->json, before, after)) {
+    if (after != CDC_NONE && !is_same_value(j, before, after)) {
       return true;
     }
   }

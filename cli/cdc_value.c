@@ -352,12 +352,12 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
   return cli_add_int(v->columns, c, value / (from / to));
 }
 
-/* "+02:00", "Z" at the end of a time; 0: it has none. */
+/* "+02:00", "+00:19:32", "Z" at the end of a time; 0: it has none. */
 static size_t offset_length(const char *text, size_t n) {
   if (n > 0 && text[n - 1] == 'Z') {
     return 1;
   }
-  for (size_t i = 3; i <= 6 && i < n; i++) {
+  for (size_t i = 3; i <= 9 && i < n; i++) {
     char c = text[n - i];
     if ((c == '+' || c == '-') && n - i > 10) {
       return i;
@@ -370,14 +370,14 @@ static size_t offset_length(const char *text, size_t n) {
 static bool add_local(cdc_values *v, cli_column *c, const char *text, size_t n) {
   char copy[64], head[24];
   int64_t as_utc = 0, millis = 0;
-  int minutes = 0;
+  int seconds = 0;
   int length;
   tarn_error err;
-  if (n + 8 > sizeof(copy)) {
+  if (n + 20 > sizeof(copy)) {
     return cli_expected_type(v->columns, c);
   }
   if (v->style.zone != NULL && n >= 16 && memcmp(v->minute, text, 16) == 0) {
-    minutes = v->offset;
+    seconds = v->offset;
   } else if (v->style.zone != NULL) {
     (void)snprintf(head, sizeof(head), "%.*s", (int)(n < 19 ? n : 19), text);
     if (n > 10 && head[10] == 'T') {
@@ -387,13 +387,13 @@ static bool add_local(cdc_values *v, cli_column *c, const char *text, size_t n) 
         cli_time_parse("time", head, v->style.zone, &millis, &err) != TARN_OK) {
       return cli_expected_type(v->columns, c);
     }
-    v->offset = minutes = (int)((as_utc - millis) / 60000);
+    v->offset = seconds = (int)((as_utc - millis) / 1000);
     memset(v->minute, 0, sizeof(v->minute));
     memcpy(v->minute, text, n < 16 ? n : 16);
   }
-  length =
-      snprintf(copy, sizeof(copy), "%.*s%s%c%02d:%02d", (int)n, text, n == 10 ? " 00:00:00" : "",
-               minutes < 0 ? '-' : '+', abs(minutes) / 60, abs(minutes) % 60);
+  length = snprintf(copy, sizeof(copy), "%.*s%s%c%02d:%02d:%02d", (int)n, text,
+                    n == 10 ? " 00:00:00" : "", seconds < 0 ? '-' : '+', abs(seconds) / 3600,
+                    abs(seconds) / 60 % 60, abs(seconds) % 60);
   return length > 0 && (size_t)length < sizeof(copy)
              ? cli_add_text(v->columns, c, copy, (size_t)length)
              : cli_expected_type(v->columns, c);
@@ -610,13 +610,28 @@ static bool add_text(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint
 
 /* ------------------------------------------------------------------ nested values */
 
+const cdc_hint *cdc_hint_find(const cdc_hint *hints, size_t n_hints, const char *name, size_t n,
+                              size_t *next) {
+  size_t i = *next;
+  for (size_t left = n_hints; left > 0; left--, i++) {
+    const cdc_hint *hint;
+    i = i < n_hints ? i : 0;
+    hint = &hints[i];
+    if (cdc_json_name_is(hint->name, hint->n_name, hint->name_has_escapes, name, n)) {
+      *next = i + 1;
+      return hint;
+    }
+  }
+  return NULL;
+}
+
 static bool refuse(cdc_values *v, uint32_t node) {
   v->bad = node;
   return false;
 }
 
 static bool add_list(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint *hint) {
-  const cdc_hint *items = hint != NULL ? hint->items : NULL;
+  const cdc_hint *items = hint != NULL && hint->n_inner == 1 ? &hint->inner[0] : NULL;
   for (uint32_t i = node + 1; i < v->json->nodes[node].after; i = v->json->nodes[i].after) {
     if (!cdc_add_value(v, &c->children[0], i, items)) { /* no deeper than the column's type */
       return false;
@@ -628,7 +643,7 @@ static bool add_list(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint
 /* An object, or a list of pairs. */
 static bool add_map(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint *hint) {
   cli_column *entry = &c->children[0];
-  const cdc_hint *items = hint != NULL ? hint->items : NULL;
+  bool is_told = hint != NULL && hint->n_inner == 2;
   bool is_object = cdc_json_is(v->json, node, CDC_OBJECT);
   for (uint32_t i = node + 1; i < v->json->nodes[node].after; i = v->json->nodes[i].after) {
     uint32_t value = i;
@@ -649,11 +664,11 @@ static bool add_map(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint 
         (void)cli_expected(v->columns, "[key, value]");
         return refuse(v, i);
       }
-      if (!cdc_add_value(v, &entry->children[0], key, NULL)) {
+      if (!cdc_add_value(v, &entry->children[0], key, is_told ? &hint->inner[0] : NULL)) {
         return false;
       }
     }
-    if (!cdc_add_value(v, &entry->children[1], value, items)) {
+    if (!cdc_add_value(v, &entry->children[1], value, is_told ? &hint->inner[1] : NULL)) {
       return false;
     }
     if (!cli_add_end(v->columns, entry)) {
@@ -663,8 +678,9 @@ static bool add_map(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint 
   return cli_add_end(v->columns, c) || refuse(v, node);
 }
 
-static bool add_row(cdc_values *v, cli_column *c, uint32_t node) {
+static bool add_row(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint *hint) {
   cli_column *bad = c;
+  size_t next = 0;
   c->next_child = 0;
   for (uint32_t i = node + 1; i < v->json->nodes[node].after; i = v->json->nodes[i].after) {
     const char *name;
@@ -676,7 +692,9 @@ static bool add_row(cdc_values *v, cli_column *c, uint32_t node) {
       (void)cli_expected(v->columns, "only fields of the ROW, each once");
       return refuse(v, i);
     }
-    if (!cdc_add_value(v, child, i, NULL)) {
+    if (!cdc_add_value(
+            v, child, i,
+            hint != NULL ? cdc_hint_find(hint->inner, hint->n_inner, name, n, &next) : NULL)) {
       return false;
     }
   }
@@ -747,7 +765,7 @@ bool cdc_add_value(cdc_values *v, cli_column *c, uint32_t node, const cdc_hint *
   } else if (c->kind == CLI_COLUMN_MAP) {
     return add_map(v, c, node, hint);
   } else if (c->kind == CLI_COLUMN_ROW && kind == CDC_OBJECT) {
-    return add_row(v, c, node);
+    return add_row(v, c, node, hint);
   } else {
     is_good = cli_expected_type(v->columns, c);
   }

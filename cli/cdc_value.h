@@ -30,11 +30,17 @@ typedef enum cdc_encoding {
 typedef struct cdc_hint {
   const char *name;
   size_t n_name;
+  bool name_has_escapes; /* of JSON */
   cdc_encoding encoding;
   int32_t scale, precision;     /* DECIMAL; precision 0: not told */
   char type[64];                /* the type that a new column gets, as SQL */
-  const struct cdc_hint *items; /* of a list's elements; NULL: none */
+  const struct cdc_hint *inner; /* of a list's elements; of a map's keys and values; of fields */
+  size_t n_inner;
 } cdc_hint;
+
+/* The hint of a field of a struct; NULL: none. *next is where to look first, then behind it. */
+const cdc_hint *cdc_hint_find(const cdc_hint *hints, size_t n_hints, const char *name, size_t n,
+                              size_t *next);
 
 typedef enum cdc_bytes { CDC_BASE64, CDC_HEX, CDC_LATIN1 } cdc_bytes;
 typedef enum cdc_decimals {
@@ -60,7 +66,7 @@ typedef struct cdc_values {
   cli_text type;             /* of the caller's, likewise */
   uint32_t bad;              /* the node that was refused */
   bool met_text, met_base64; /* DECIMALs without a schema that can only have been that */
-  char minute[17];           /* of the last local time, and its minutes east of Greenwich */
+  char minute[17];           /* of the last local time, and its seconds east of Greenwich */
   int offset;
 } cdc_values;
 

@@ -407,8 +407,6 @@ typedef enum member {
   MEMBER_SNAPSHOT /* that table tail prints with each row; no table takes it */
 } member;
 
-#define SNAPSHOT_NAME "_snapshot"
-
 /* The column of the member whose quote is at r->at; NULL: see *what. */
 static bool find_member(json_row *r, cli_column *row, cli_column **out, member *what) {
   const char *kind_name = row == &r->columns->root ? r->columns->kind_name : NULL;
@@ -435,8 +433,8 @@ static bool find_member(json_row *r, cli_column *row, cli_column **out, member *
   if (*out == NULL && kind_name != NULL && strlen(kind_name) == n &&
       memcmp(kind_name, name, n) == 0) {
     *what = MEMBER_KIND;
-  } else if (*out == NULL && kind_name != NULL && strlen(SNAPSHOT_NAME) == n &&
-             memcmp(SNAPSHOT_NAME, name, n) == 0) {
+  } else if (*out == NULL && kind_name != NULL && strlen(CLI_SNAPSHOT_NAME) == n &&
+             memcmp(CLI_SNAPSHOT_NAME, name, n) == 0) {
     *what = MEMBER_SNAPSHOT;
   } else if (*out == NULL) {
     r->fault->at = (size_t)(begin - r->begin);
@@ -469,7 +467,7 @@ static bool read_kind(json_row *r) {
   return true;
 }
 
-/* A number, which is stepped over. */
+/* A number, or null for what an overwrite replaced; stepped over. */
 static bool skip_snapshot(json_row *r) {
   const char *begin;
   if (r->columns->refuses_snapshots) {
@@ -483,6 +481,10 @@ static bool skip_snapshot(json_row *r) {
   }
   skip_blanks(r);
   begin = r->at;
+  if (strncmp(r->at, "null", 4) == 0) {
+    r->at += 4;
+    return true;
+  }
   while (*r->at >= '0' && *r->at <= '9') {
     r->at++;
   }

@@ -10,6 +10,9 @@
 
 #include "columns.h"
 
+/* A member that table tail prints with each row; where no column has its name it is passed over. */
+#define CLI_SNAPSHOT_NAME "_snapshot"
+
 /* What is wrong with a row, and where. */
 typedef struct cli_row_fault {
   size_t at; /* bytes from the start of the text */

@@ -348,9 +348,9 @@ static bool take_clock(const char **at, const char *end, int64_t *seconds, int64
   return true;
 }
 
-/* "Z", "+02:00", "+0200", "+02": seconds east of Greenwich. */
+/* "Z", "+02:00", "+0200", "+02", "+00:19:32": seconds east of Greenwich. */
 static bool take_offset(const char **at, const char *end, int64_t *seconds) {
-  int64_t hours, minutes = 0;
+  int64_t hours, minutes = 0, rest = 0;
   bool is_negative;
   *seconds = 0;
   if (take_char(at, end, 'Z')) {
@@ -362,11 +362,12 @@ static bool take_offset(const char **at, const char *end, int64_t *seconds) {
   }
   if (*at < end) {
     (void)take_char(at, end, ':');
-    if (!take_digits(at, end, 2, 59, &minutes)) {
+    if (!take_digits(at, end, 2, 59, &minutes) ||
+        (take_char(at, end, ':') && !take_digits(at, end, 2, 59, &rest))) {
       return false;
     }
   }
-  *seconds = (hours * 3600 + minutes * 60) * (is_negative ? -1 : 1);
+  *seconds = (hours * 3600 + minutes * 60 + rest) * (is_negative ? -1 : 1);
   return true;
 }
 
