@@ -3,8 +3,8 @@
  * [-b rows] [-z codec] [-l level] [-o out.parquet] [-c col,col] file...
  *
  * The files are read into memory first, flat or (-e) with dictionaries and views as the reader
- * gives them; a round writes all their rows to one file, in memory or as told. bench/
- * parquet_write.py does the same with pyarrow.
+ * gives them; a round writes all their rows to one file, in memory or as told. bench/parquet_write
+ * does the same with pyarrow.
  */
 #include <stdio.h>
 #include <stdlib.h>

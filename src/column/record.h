@@ -2,7 +2,7 @@
  *
  * A table of tn_record_field tells which fields of the file go where in a struct. Fields are
  * matched by name at every level; missing ones leave zero and their presence flag false; others
- * are skipped. A format room gives a tn_record_reader; model/ brings the tables. So neither
+ * are skipped. A format room gives a tn_record_read_fn; model/ brings the tables. So neither
  * knows the other.
  */
 #ifndef TN_COLUMN_RECORD_H
