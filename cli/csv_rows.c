@@ -186,6 +186,10 @@ bool cli_csv_header(cli_csv *csv, const char *text, cli_row_fault *fault) {
         return no_memory(csv, fault);
       }
       cli_row_unknown(csv->columns, root, name, n, fault->message, sizeof(fault->message));
+      if (kind_name != NULL && n == strlen(CLI_SNAPSHOT_NAME) &&
+          memcmp(name, CLI_SNAPSHOT_NAME, n) == 0) {
+        (void)snprintf(fault->message, sizeof(fault->message), "%s", CLI_TAIL_ADVICE);
+      }
       return false;
     }
     for (size_t j = 0; j < csv->n_targets; j++) {

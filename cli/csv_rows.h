@@ -8,6 +8,12 @@
 
 #include "json_rows.h"
 
+/* What is told of rows of table tail, which have the column CLI_SNAPSHOT_NAME. */
+#define CLI_TAIL_ADVICE                                                                           \
+  "these are rows of 'table tail': a table takes them as --format jsonl, given to both sides or " \
+  "to "                                                                                           \
+  "none of them"
+
 typedef struct cli_csv_field {
   size_t at, n; /* within the quotes */
   bool is_quoted, has_quotes;

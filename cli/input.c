@@ -45,12 +45,34 @@ struct cli_input {
 
 /* ------------------------------------------------------------------ refused rows */
 
+static bool begins_with(const cli_source *source, const char *bytes) {
+  size_t n = strlen(bytes);
+  return cli_source_left(source) >= n && memcmp(cli_source_text(source), bytes, n) == 0;
+}
+
+/* Is this how table tail begins as csv, or as arrow, which has names in its first message? */
+static bool is_tail(const cli_source *source) {
+  const size_t n = strlen(CLI_SNAPSHOT_NAME);
+  size_t left = cli_source_left(source);
+  bool is_there = begins_with(source, "_row_kind," CLI_SNAPSHOT_NAME);
+  if (!begins_with(source, "\xff\xff\xff\xff")) {
+    return is_there;
+  }
+  for (size_t i = 0; i + n <= left && i < 1024 && !is_there; i++) {
+    is_there = memcmp(cli_source_text(source) + i, CLI_SNAPSHOT_NAME, n) == 0;
+  }
+  return is_there;
+}
+
 /* A fault in the record that the source stands on. */
 static tarn_status refuse_record(cli_input *in, const cli_row_fault *fault, size_t n,
                                  tarn_error *err) {
   int64_t line, column;
   if (in->columns->is_out_of_memory) {
     return cli_no_memory(err);
+  }
+  if (in->format == CLI_INPUT_JSONL && in->source.line == 1 && is_tail(&in->source)) {
+    return cli_error(err, TARN_E_INVALID, "%s: %s", in->source.name, CLI_TAIL_ADVICE);
   }
   cli_source_place(&in->source, fault->at, &line, &column);
   (void)cli_error(err, TARN_E_INVALID, "%s, line %lld, column %lld: %s", in->source.name,
@@ -472,6 +494,15 @@ static tarn_status open_stream(cli_input *in, const char *path, tarn_error *err)
   return in->format == CLI_INPUT_FILE ? take_file_schema(in, err) : TARN_OK;
 }
 
+static bool has_column(const struct ArrowSchema *schema, const char *name) {
+  bool is_there = false;
+  for (int64_t i = 0; i < schema->n_children; i++) {
+    const char *own = schema->children[i]->name;
+    is_there = is_there || (own != NULL && strcmp(own, name) == 0);
+  }
+  return is_there;
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static tarn_status find_input_format(const cli_args *args, const char *path, cli_input_format *out,
@@ -526,8 +557,13 @@ tarn_status cli_input_open(cli_session *session, struct ArrowSchema *columns, si
     st = find_policy(in, err);
   }
   if (st != TARN_OK || in->format > CLI_INPUT_CSV) {
+    st = st == TARN_OK ? open_stream(in, path, err) : st;
+    if (st == TARN_OK && kind_name != NULL && has_column(&in->stream_schema, CLI_SNAPSHOT_NAME) &&
+        !has_column(columns, CLI_SNAPSHOT_NAME)) {
+      st = cli_error(err, TARN_E_INVALID, "%s: %s", in->name, CLI_TAIL_ADVICE);
+    }
     columns->release(columns);
-    return st == TARN_OK ? open_stream(in, path, err) : st;
+    return st;
   }
   return open_text(in, path, columns, n_columns, has_default, n_has_default, kind_name, err);
 }
