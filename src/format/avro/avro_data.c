@@ -1,49 +1,23 @@
 /* avro_data.c - data files: container files of rows as batches of columns.
  *
- * The writer's schema and the wanted columns become one flat program. Each wanted column is a
- * builder whose buffers become the batch's; what nobody wants is stepped over. A second program
- * steps over whole rows, for selections of rows; blocks without a wanted row are not read at all.
+ * The writer's schema and the wanted columns become one flat program (avro_data_compile.c). Each
+ * wanted column is a builder whose buffers become the batch's; what nobody wants is stepped over. A
+ * second program steps over whole rows, for selections of rows; blocks without a wanted row are not
+ * read at all.
  *
  * Rule: spec: datafiles, 5; org.apache.paimon.format.avro.FieldReaderFactory.
  */
+#include "format/avro/avro_data.h"
 #include "base/bytes.h"
 #include "base/map.h"
 #include "format/avro/avro.h"
 #include "format/avro/avro_file.h"
-#include "format/avro/builder.h"
 #include "io/prefetch.h"
 
 #define BATCH_ROWS 8192
 #define MIN_BATCH_ROWS 64
 #define BATCH_FIXED_BYTES ((int64_t)16 << 20) /* of fixed-width values that a batch starts with */
 #define BATCH_INPUT_BYTES ((int64_t)8 << 20)  /* encoded bytes after which a batch ends */
-
-enum {
-  OP_BOOL = TN_AVRO_OP_OWN,
-  OP_I8,
-  OP_I16,
-  OP_I32,
-  OP_I64,
-  OP_F32,
-  OP_F64,
-  OP_F64_OF_F32,
-  OP_RUN,           /* bytes, string */
-  OP_FIXED,         /* n bytes */
-  OP_ENUM,          /* the text of a symbol */
-  OP_DECIMAL,       /* bytes */
-  OP_DECIMAL_FIXED, /* n bytes */
-  OP_TIME_MICROS,
-  OP_TICKS_UP,   /* a timestamp in coarser units than the column's: times n */
-  OP_TICKS_DOWN, /* in finer ones: by n, rounded down */
-  OP_TICKS_WIDE, /* into 128 bits, times n */
-  OP_LIST,       /* body for an item */
-  OP_FIXED_LIST, /* body for an item */
-  OP_MAP,        /* bodies of key (text) and value, for an entry */
-  OP_STRUCT,     /* body for the fields */
-  OP_NULL,
-  OP_UNION, /* n branches, a TN_AVRO_OP_BRANCH each follows */
-  OP_MISFIT /* a branch of a union that cannot be the column's value */
-};
 
 typedef struct reader {
   tn_reader base;
@@ -73,246 +47,6 @@ typedef struct reader {
 
   tn_avro_build build; /* its st: a failure that is not the walk's */
 } reader;
-
-/* ------------------------------------------------------------------ compiling */
-
-typedef struct compiler {
-  reader *reader;
-  tn_avro_program *program;
-  const char *path;
-  tarn_error *err;
-} compiler;
-
-static tarn_status emit_value(compiler *c, const tn_avro_node *node, tn_avro_column *col);
-
-static tarn_status misfit(compiler *c, const tn_avro_node *node, const tn_avro_column *col) {
-  return tn_fail(c->err, TARN_E_CORRUPT, "%s: column %s of type %s has the Avro type %s", c->path,
-                 col->name, tn_type_text_of(col->type).text, tn_avro_kind_name(node->kind));
-}
-
-/* Ticks a second of a timestamp as the file has it; without a logical type as the column has it. */
-static int64_t file_ticks(const tn_avro_node *node, const tn_type *type) {
-  switch (node->logical) {
-    case TN_AVRO_TIMESTAMP_MILLIS:
-    case TN_AVRO_LOCAL_MILLIS:
-      return 1000;
-    case TN_AVRO_TIMESTAMP_MICROS:
-    case TN_AVRO_LOCAL_MICROS:
-      return 1000000;
-    case TN_AVRO_TIMESTAMP_NANOS:
-    case TN_AVRO_LOCAL_NANOS:
-      return 1000000000;
-    default:
-      return tn_timestamp_ticks(type->precision);
-  }
-}
-
-/* The time zone meaning of Avro's names is not asked: Paimon swaps them (spec: datafiles, 5). */
-static uint8_t pick_timestamp(const tn_avro_node *node, const tn_type *type, uint32_t *n) {
-  int64_t have = file_ticks(node, type), want = tn_timestamp_ticks(type->precision);
-  *n = (uint32_t)(have > want ? have / want : want / have);
-  if (tn_type_layout(type) == TN_LAYOUT_I128) {
-    return OP_TICKS_WIDE;
-  }
-  return have == want ? OP_I64 : have < want ? OP_TICKS_UP : OP_TICKS_DOWN;
-}
-
-static uint8_t pick_decimal(const tn_avro_node *node, const tn_type *type, uint32_t *n) {
-  if (node->logical == TN_AVRO_DECIMAL && node->scale != type->scale) {
-    return 0;
-  }
-  *n = (uint32_t)node->size;
-  return node->kind == TN_AVRO_BYTES   ? OP_DECIMAL
-         : node->kind == TN_AVRO_FIXED ? OP_DECIMAL_FIXED
-                                       : 0;
-}
-
-/* The step that reads a value of `node` (no union) into a column of this type; 0: none can. */
-static uint8_t pick_code(const tn_avro_node *node, const tn_type *type, tn_layout layout,
-                         uint32_t *n) {
-  tn_avro_kind kind = node->kind;
-  bool is_number = kind == TN_AVRO_INT || kind == TN_AVRO_LONG;
-  *n = (uint32_t)node->size;
-  switch (type->root) {
-    case TN_BOOLEAN:
-      return kind == TN_AVRO_BOOLEAN ? OP_BOOL : 0;
-    case TN_TINYINT:
-      return is_number ? OP_I8 : 0;
-    case TN_SMALLINT:
-      return is_number ? OP_I16 : 0;
-    case TN_INT:
-    case TN_DATE:
-      return is_number ? OP_I32 : 0;
-    case TN_TIME:
-      *n = 1000;
-      return node->logical == TN_AVRO_TIME_MICROS ? OP_TIME_MICROS : is_number ? OP_I32 : 0;
-    case TN_BIGINT:
-      return is_number ? OP_I64 : 0;
-    case TN_FLOAT:
-      return kind == TN_AVRO_FLOAT ? OP_F32 : 0;
-    case TN_DOUBLE:
-      return kind == TN_AVRO_DOUBLE ? OP_F64 : kind == TN_AVRO_FLOAT ? OP_F64_OF_F32 : 0;
-    case TN_DECIMAL:
-      return pick_decimal(node, type, n);
-    case TN_CHAR:
-    case TN_VARCHAR:
-    case TN_BINARY:
-    case TN_VARBINARY:
-    case TN_BLOB:
-      return kind == TN_AVRO_BYTES || kind == TN_AVRO_STRING ? OP_RUN
-             : kind == TN_AVRO_FIXED                         ? OP_FIXED
-             : kind == TN_AVRO_ENUM                          ? OP_ENUM
-                                                             : 0;
-    case TN_TIMESTAMP:
-    case TN_TIMESTAMP_LTZ:
-      return kind == TN_AVRO_LONG ? pick_timestamp(node, type, n) : 0;
-    case TN_ARRAY:
-      return kind == TN_AVRO_ARRAY ? OP_LIST : 0;
-    case TN_VECTOR:
-      return kind == TN_AVRO_ARRAY ? OP_FIXED_LIST : 0;
-    case TN_MAP:
-    case TN_MULTISET:
-      if (layout == TN_LAYOUT_STRUCT) { /* an entry */
-        return kind == TN_AVRO_RECORD ? OP_STRUCT : 0;
-      }
-      return kind == TN_AVRO_ARRAY ? OP_LIST : kind == TN_AVRO_MAP ? OP_MAP : 0;
-    case TN_ROW:
-      return kind == TN_AVRO_RECORD ? OP_STRUCT : 0;
-    default:
-      return 0;
-  }
-}
-
-static tarn_status emit_own(compiler *c, uint8_t code, tn_avro_column *col, int null_branch,
-                            int32_t *index) {
-  tn_avro_op *op;
-  TN_TRY(tn_avro_emit(c->program, code, index, c->err));
-  op = &c->program->ops[*index];
-  op->null_branch = (int8_t)null_branch;
-  op->is_nullable = null_branch >= 0;
-  op->extra = col;
-  return TARN_OK;
-}
-
-/* The fields of a record: each to the child of its name. */
-static tarn_status emit_fields(compiler *c, const tn_avro_node *record, tn_avro_column *col,
-                               int32_t from) {
-  static const char *const pair_names[2] = {"key", "value"};
-  bool is_entry = col->type->root != TN_ROW;
-  for (int32_t i = 0; i < record->n_children; i++) {
-    tn_avro_column *child = NULL;
-    for (int32_t k = 0; k < col->n_children && child == NULL; k++) {
-      const char *name = is_entry ? pair_names[k] : col->type->fields[k].name;
-      child = strcmp(name, record->names[i]) == 0 ? &col->children[k] : NULL;
-    }
-    if (child != NULL && child->is_missing) {
-      TN_TRY(emit_value(c, record->children[i], child));
-    } else {
-      TN_TRY(tn_avro_emit_skip(c->program, record->children[i], from, c->err));
-    }
-  }
-  if (is_entry && (col->children[0].is_missing || col->children[1].is_missing)) {
-    return tn_fail(c->err, TARN_E_CORRUPT, "%s: column %s: entries of a map without key or value",
-                   c->path, col->name);
-  }
-  return TARN_OK;
-}
-
-/* The body of a list, a map or a struct, behind its step. */
-static tarn_status emit_nested(compiler *c, const tn_avro_node *node, tn_avro_column *col,
-                               int32_t index) {
-  int32_t body = c->program->count, end;
-  uint8_t code = c->program->ops[index].code;
-  c->program->ops[index].body = body;
-  if (code == OP_STRUCT) {
-    TN_TRY(emit_fields(c, node, col, body));
-  } else if (code == OP_MAP) {
-    tn_avro_column *entry = &col->children[0];
-    static const tn_avro_node text = {.kind = TN_AVRO_STRING, .min_bytes = 1};
-    entry->is_missing = false;
-    c->program->ops[index].min_bytes = 1 + node->children[0]->min_bytes;
-    TN_TRY(emit_value(c, &text, &entry->children[0]));
-    TN_TRY(emit_value(c, node->children[0], &entry->children[1]));
-  } else {
-    c->program->ops[index].min_bytes = node->children[0]->min_bytes;
-    TN_TRY(emit_value(c, node->children[0], &col->children[0]));
-  }
-  TN_TRY(tn_avro_emit(c->program, TN_AVRO_OP_END, &end, c->err));
-  c->program->ops[index].next = c->program->count;
-  return TARN_OK;
-}
-
-/* A value of a type that is no union. */
-static tarn_status emit_plain(compiler *c, const tn_avro_node *node, tn_avro_column *col,
-                              int null_branch) {
-  uint32_t n;
-  int32_t index;
-  uint8_t code = pick_code(node, col->type, col->layout, &n);
-  if (col->type->root == TN_VARIANT) {
-    return tn_fail(c->err, TARN_E_UNSUPPORTED, "%s: column %s: VARIANT in an Avro file", c->path,
-                   col->name);
-  }
-  if (code == 0) {
-    return misfit(c, node, col);
-  }
-  TN_TRY(emit_own(c, code, col, null_branch, &index));
-  c->program->ops[index].n = n;
-  if (code == OP_ENUM) {
-    tn_avro_op *op = &c->program->ops[index];
-    int32_t symbols;
-    op->n = (uint32_t)node->n_names;
-    TN_TRY(tn_avro_emit(c->program, TN_AVRO_OP_BRANCH, &symbols, c->err));
-    c->program->ops[symbols].extra = node;
-    c->program->ops[index].next = c->program->count;
-    return TARN_OK;
-  }
-  return code >= OP_LIST && code <= OP_STRUCT ? emit_nested(c, node, col, index) : TARN_OK;
-}
-
-/* A union that is not simply null and one type: a body for each branch. */
-static tarn_status emit_union(compiler *c, const tn_avro_node *node, tn_avro_column *col) {
-  int32_t index, branch, body, end;
-  bool any_fits = false, value_taken = false;
-  TN_TRY(emit_own(c, OP_UNION, col, -1, &index));
-  c->program->ops[index].n = (uint32_t)node->n_children;
-  for (int32_t i = 0; i < node->n_children; i++) {
-    TN_TRY(tn_avro_emit(c->program, TN_AVRO_OP_BRANCH, &branch, c->err));
-  }
-  for (int32_t i = 0; i < node->n_children; i++) {
-    const tn_avro_node *value = node->children[i];
-    uint32_t n;
-    body = c->program->count;
-    if (value->kind == TN_AVRO_NULL) {
-      TN_TRY(emit_own(c, OP_NULL, col, -1, &branch));
-      any_fits = true;
-    } else if (pick_code(value, col->type, col->layout, &n) == 0 ||
-               (value_taken && col->n_children > 0)) {
-      /* Two branches may give different children: nested values come in the first one only. */
-      TN_TRY(emit_own(c, OP_MISFIT, col, -1, &branch));
-    } else {
-      TN_TRY(emit_plain(c, value, col, -1));
-      any_fits = value_taken = true;
-    }
-    TN_TRY(tn_avro_emit(c->program, TN_AVRO_OP_END, &end, c->err));
-    c->program->ops[index + 1 + i].body = body;
-  }
-  c->program->ops[index].next = c->program->count;
-  return any_fits ? TARN_OK : misfit(c, node, col);
-}
-
-static tarn_status emit_value(compiler *c, const tn_avro_node *node, tn_avro_column *col) {
-  const tn_avro_node *value;
-  int null_branch = tn_avro_nullable(node, &value);
-  int32_t index;
-  col->is_missing = false;
-  if (null_branch == -2) {
-    return emit_union(c, node, col);
-  }
-  if (value->kind == TN_AVRO_NULL) {
-    return emit_own(c, OP_NULL, col, -1, &index);
-  }
-  return emit_plain(c, value, col, null_branch);
-}
 
 /* ------------------------------------------------------------------ running */
 
@@ -365,7 +99,7 @@ static const uint8_t *run_integer(reader *r, const tn_avro_op *op, tn_avro_colum
                                   const uint8_t *p) {
   int64_t v, least, most;
   uint8_t *out;
-  int shift = op->code == OP_I8 ? 7 : op->code == OP_I16 ? 15 : 31;
+  int shift = op->code == TN_AVRO_DATA_I8 ? 7 : op->code == TN_AVRO_DATA_I16 ? 15 : 31;
   p = tn_avro_long(&r->walk, p, &v);
   if (TN_UNLIKELY(p == NULL)) {
     return NULL;
@@ -380,10 +114,10 @@ static const uint8_t *run_integer(reader *r, const tn_avro_op *op, tn_avro_colum
   }
   out = c->values->data;
   switch (op->code) {
-    case OP_I8:
+    case TN_AVRO_DATA_I8:
       ((int8_t *)(void *)out)[c->length++] = (int8_t)v;
       break;
-    case OP_I16:
+    case TN_AVRO_DATA_I16:
       ((int16_t *)(void *)out)[c->length++] = (int16_t)v;
       break;
     default:
@@ -402,10 +136,10 @@ static const uint8_t *run_ticks(reader *r, const tn_avro_op *op, tn_avro_column 
     return NULL;
   }
   switch (op->code) {
-    case OP_TICKS_WIDE:
+    case TN_AVRO_DATA_TICKS_WIDE:
       tn_store_i128(c->values->data + (size_t)c->length++ * sizeof(tn_i128), (tn_i128)v * n);
       return p;
-    case OP_TICKS_UP:
+    case TN_AVRO_DATA_TICKS_UP:
       if (__builtin_mul_overflow(v, n, &v)) {
         return fault_in(r, op, p, "a timestamp that its type cannot hold");
       }
@@ -414,7 +148,7 @@ static const uint8_t *run_ticks(reader *r, const tn_avro_op *op, tn_avro_column 
       v = v / n - (v % n < 0);
       break;
   }
-  if (op->code == OP_TIME_MICROS) {
+  if (op->code == TN_AVRO_DATA_TIME_MICROS) {
     if (v < 0 || v >= 86400000) {
       return fault_in(r, op, p, "a time that is none of a day");
     }
@@ -441,7 +175,7 @@ static const uint8_t *run_items(reader *r, const tn_avro_op *op, const uint8_t *
       if (p == NULL) {
         return NULL;
       }
-      if (op->code == OP_MAP) { /* the body has filled key and value */
+      if (op->code == TN_AVRO_DATA_MAP) { /* the body has filled key and value */
         if (!tn_avro_column_room(&r->build, &c->children[0])) {
           return NULL;
         }
@@ -454,7 +188,7 @@ static const uint8_t *run_items(reader *r, const tn_avro_op *op, const uint8_t *
 static const uint8_t *run_nested(reader *r, const tn_avro_op *op, tn_avro_column *c,
                                  const uint8_t *p) {
   int64_t total;
-  if (op->code == OP_STRUCT) {
+  if (op->code == TN_AVRO_DATA_STRUCT) {
     p = run_body(r, &r->walk.ops[op->body], p);
     if (p == NULL || !tn_avro_column_room(&r->build, c)) {
       return NULL;
@@ -466,7 +200,7 @@ static const uint8_t *run_nested(reader *r, const tn_avro_op *op, tn_avro_column
   if (p == NULL || !tn_avro_column_room(&r->build, c)) {
     return NULL;
   }
-  if (op->code == OP_FIXED_LIST) {
+  if (op->code == TN_AVRO_DATA_FIXED_LIST) {
     if (total != c->type->length) {
       return fault_in(r, op, p, "a vector of another length than its type has");
     }
@@ -510,7 +244,7 @@ static const uint8_t *run_enum(reader *r, const tn_avro_op *op, tn_avro_column *
 /* Values of a fixed width that lie in the file as they do in memory. */
 static const uint8_t *run_plain(reader *r, const tn_avro_op *op, tn_avro_column *c,
                                 const uint8_t *p) {
-  size_t n = op->code == OP_BOOL ? 1 : op->code == OP_F64 ? 8 : 4;
+  size_t n = op->code == TN_AVRO_DATA_BOOL ? 1 : op->code == TN_AVRO_DATA_F64 ? 8 : 4;
   if (TN_UNLIKELY((size_t)(r->walk.end - p) < n)) {
     return fault_in(r, op, p, "runs past the end of the block");
   }
@@ -518,16 +252,16 @@ static const uint8_t *run_plain(reader *r, const tn_avro_op *op, tn_avro_column 
     return NULL;
   }
   switch (op->code) {
-    case OP_BOOL:
+    case TN_AVRO_DATA_BOOL:
       if (p[0] > 1) {
         return fault_in(r, op, p, "a boolean that is neither 0 nor 1");
       }
       tn_bit_put(c->values->data, c->length, p[0] != 0);
       break;
-    case OP_F32:
+    case TN_AVRO_DATA_F32:
       memcpy(c->values->data + (size_t)c->length * 4, p, 4);
       break;
-    case OP_F64:
+    case TN_AVRO_DATA_F64:
       memcpy(c->values->data + (size_t)c->length * 8, p, 8);
       break;
     default:
@@ -560,64 +294,64 @@ static const uint8_t *run_body(reader *r, const tn_avro_op *op, const uint8_t *p
     switch (op->code) {
       case TN_AVRO_OP_END:
         return p;
-      case OP_BOOL:
-      case OP_F32:
-      case OP_F64:
-      case OP_F64_OF_F32:
+      case TN_AVRO_DATA_BOOL:
+      case TN_AVRO_DATA_F32:
+      case TN_AVRO_DATA_F64:
+      case TN_AVRO_DATA_F64_OF_F32:
         p = run_plain(r, op, c, p);
         break;
-      case OP_I8:
-      case OP_I16:
-      case OP_I32:
+      case TN_AVRO_DATA_I8:
+      case TN_AVRO_DATA_I16:
+      case TN_AVRO_DATA_I32:
         p = run_integer(r, op, c, p);
         break;
-      case OP_I64:
+      case TN_AVRO_DATA_I64:
         if (TN_UNLIKELY(!tn_avro_column_room(&r->build, c))) {
           return NULL;
         }
         p = tn_avro_long(walk, p, &((int64_t *)(void *)c->values->data)[c->length]);
         c->length++;
         break;
-      case OP_RUN:
-      case OP_DECIMAL:
+      case TN_AVRO_DATA_RUN:
+      case TN_AVRO_DATA_DECIMAL:
         p = tn_avro_run(walk, p, &n);
         if (TN_LIKELY(p != NULL)) {
-          p = op->code == OP_DECIMAL                     ? run_decimal(r, op, c, p, n)
+          p = op->code == TN_AVRO_DATA_DECIMAL           ? run_decimal(r, op, c, p, n)
               : tn_avro_column_bytes(&r->build, c, p, n) ? p + n
                                                          : NULL;
         }
         break;
-      case OP_FIXED:
-      case OP_DECIMAL_FIXED:
+      case TN_AVRO_DATA_FIXED:
+      case TN_AVRO_DATA_DECIMAL_FIXED:
         if (op->n > walk->end - p) {
           return fault_in(r, op, p, "runs past the end of the block");
         }
-        p = op->code == OP_DECIMAL_FIXED                   ? run_decimal(r, op, c, p, op->n)
+        p = op->code == TN_AVRO_DATA_DECIMAL_FIXED         ? run_decimal(r, op, c, p, op->n)
             : tn_avro_column_bytes(&r->build, c, p, op->n) ? p + op->n
                                                            : NULL;
         break;
-      case OP_ENUM:
+      case TN_AVRO_DATA_ENUM:
         p = run_enum(r, op, c, p);
         break;
-      case OP_TIME_MICROS:
-      case OP_TICKS_UP:
-      case OP_TICKS_DOWN:
-      case OP_TICKS_WIDE:
+      case TN_AVRO_DATA_TIME_MICROS:
+      case TN_AVRO_DATA_TICKS_UP:
+      case TN_AVRO_DATA_TICKS_DOWN:
+      case TN_AVRO_DATA_TICKS_WIDE:
         p = run_ticks(r, op, c, p);
         break;
-      case OP_LIST:
-      case OP_FIXED_LIST:
-      case OP_MAP:
-      case OP_STRUCT:
+      case TN_AVRO_DATA_LIST:
+      case TN_AVRO_DATA_FIXED_LIST:
+      case TN_AVRO_DATA_MAP:
+      case TN_AVRO_DATA_STRUCT:
         p = run_nested(r, op, c, p);
         break;
-      case OP_NULL:
+      case TN_AVRO_DATA_NULL:
         p = run_null(r, op, c, p);
         break;
-      case OP_UNION:
+      case TN_AVRO_DATA_UNION:
         p = run_union(r, op, p);
         break;
-      case OP_MISFIT:
+      case TN_AVRO_DATA_MISFIT:
         return fault_in(r, op, p, "is of a type that does not fit");
       default:
         p = tn_avro_skip_op(walk, op, p);
@@ -859,12 +593,11 @@ static tarn_status index_columns(reader *r, tn_map *by_name, tarn_error *err) {
 
 static tarn_status compile_columns(reader *r, const tn_map *by_name, tarn_error *err) {
   const tn_avro_node *record = r->file->header.record;
-  compiler c = {r, &r->program, path_of(r), err};
   for (int32_t i = 0; i < record->n_children; i++) {
     tn_map_entry *entry = tn_map_find(by_name, tn_slice_text(record->names[i]));
     tn_avro_column *col = entry != NULL ? entry->value.ptr : NULL;
     if (col != NULL && col->is_missing) {
-      TN_TRY(emit_value(&c, record->children[i], col));
+      TN_TRY(tn_avro_data_emit(&r->program, record->children[i], col, path_of(r), err));
       r->reads_nothing = false;
     } else {
       TN_TRY(tn_avro_emit_skip(&r->program, record->children[i], 0, err));
