@@ -584,16 +584,29 @@ static tarn_status settle(attempt *a, const char *path, tarn_status st, outcome 
 }
 
 /* Names of snapshots become free again when they expire: a free one is the next only if nothing
- * has come behind it. Java does not look, and goes back to where the table was then. */
+ * has come behind it. Java does not look, and goes back to where the table was then. And the one
+ * before is still the one that was read: a rollback may have made place for another one. */
 static tarn_status is_behind_latest(attempt *a, bool *out, tarn_error *err) {
   tn_table *table = a->job->table;
+  tn_snapshot now;
+  tarn_status st;
   int64_t id;
   TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
   *out = id == a->next.id - 1;
-  return TARN_OK;
+  if (!*out || !a->has_latest) {
+    return TARN_OK;
+  }
+  st = tn_snapshot_read(table->env, table->storage, table->branch_path, id, &a->arena, &now, err);
+  *out = st == TARN_OK && strcmp(now.base_manifest_list, a->latest.base_manifest_list) == 0 &&
+         strcmp(now.delta_manifest_list, a->latest.delta_manifest_list) == 0;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  return st;
 }
 
-/* Look and take the name, while no expiry of ours gives names up. */
+/* Look and take the name, while no expiry or rollback of ours gives names up. */
 static tarn_status take_name(attempt *a, const char *path, bool *is_next, tarn_error *err) {
   tn_storage *storage = a->job->table->storage;
   const char *folder = snapshot_folder(a);
@@ -659,6 +672,21 @@ static int64_t read_hint(const attempt *a) {
   return tn_snapshot_latest_hint(t->env, t->storage, t->branch_path, &id, NULL) == TARN_OK ? id : 0;
 }
 
+/* A rollback came before the hint: it must not name what is gone, Java believes it. */
+static void mend_hint(attempt *a) {
+  tn_table *t = a->job->table;
+  bool is_there = true;
+  int64_t id = 0;
+  if (exists(a, a->next.id, &is_there, NULL) != TARN_OK || is_there ||
+      tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &id, NULL) != TARN_OK) {
+    return;
+  }
+  if (id == 0 ||
+      tn_hint_write(t->storage, t->branch_path, "snapshot", "LATEST", id, NULL) != TARN_OK) {
+    (void)!tn_hint_remove(t->storage, t->branch_path, "snapshot", "LATEST", NULL);
+  }
+}
+
 /* A hint that is not written costs a listing; it does not go back behind snapshots of others. */
 static void write_hint(attempt *a) {
   tn_table *table = a->job->table;
@@ -670,6 +698,7 @@ static void write_hint(attempt *a) {
   for (int i = 0; i < HINT_TRIES; i++) {
     if (tn_hint_write(table->storage, table->branch_path, "snapshot", "LATEST", a->next.id, NULL) ==
         TARN_OK) {
+      mend_hint(a);
       return;
     }
   }

@@ -152,6 +152,26 @@ static tarn_status fill_branch(tn_table *t, tn_arena *arena, const char *tag, co
   return copy_schemas(t, arena, t->branch_path, to, 0, last, err);
 }
 
+/* Whoever deletes a tag looks for branches afterwards, and deletes what none has: nothing keeps the
+ * files of one that comes too late. */
+static tarn_status check_tag(tn_table *t, tn_arena *arena, const char *name, const char *tag,
+                             const char *root, const char *hidden, tarn_error *err) {
+  const char *path =
+      tn_arena_printf(arena, "%s/tag/tag-%s", t->branch_path, tag != NULL ? tag : "");
+  bool exists;
+  if (tag == NULL) {
+    return TARN_OK;
+  }
+  TN_TRY(path != NULL ? is_there(t, path, &exists, err) : tn_oom(err));
+  if (exists) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_storage_rename(t->storage, root, hidden, err));
+  TN_TRY(tn_storage_remove_tree(t->storage, hidden, err));
+  return tn_fail(err, TARN_E_NOT_FOUND,
+                 "branch '%s' was not created: tag '%s' has been deleted meanwhile", name, tag);
+}
+
 static tarn_status create_branch(tn_table *t, tn_arena *arena, const char *name, const char *tag,
                                  tarn_error *err) {
   const char *root, *hidden, *folder = tn_path_join(arena, t->path, "branch", NULL);
@@ -174,6 +194,7 @@ undo:
     (void)ignored;
     return st;
   }
+  TN_TRY(check_tag(t, arena, name, tag, root, hidden, err));
   return tn_storage_sync_folder(t->storage, folder, err);
 }
 
@@ -325,6 +346,7 @@ static tarn_status copy_hints(forward *f, tarn_error *err) {
 static tarn_status find_branch(forward *f, const char *name, tarn_error *err) {
   tn_table *t = f->table;
   tn_snapshot first;
+  int64_t earliest;
   if (strcmp(name, "main") == 0) {
     return tn_fail(err, TARN_E_INVALID, "Branch name 'main' do not use in fast-forward.");
   }
@@ -343,13 +365,19 @@ static tarn_status find_branch(forward *f, const char *name, tarn_error *err) {
     return tn_fail(err, TARN_E_STATE,
                    "Cannot fast forward branch %s, because it does not have snapshot.", name);
   }
+  /* What is below has begun to expire. */
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, f->branch, &earliest, err));
+  while (f->n_snapshots > 1 && f->snapshots[0] < earliest) {
+    f->snapshots++;
+    f->n_snapshots--;
+  }
   TN_TRY(tn_snapshot_read(t->env, t->storage, f->branch, f->snapshots[0], &f->arena, &first, err));
   f->first_schema = first.schema_id;
   return TARN_OK;
 }
 
-static tarn_status fast_forward(forward *f, const char *name, tarn_error *err) {
-  TN_TRY(find_branch(f, name, err));
+static tarn_status follow(forward *f, const char *name, tarn_error *err) {
+  TN_TRY(find_branch(f, name, err)); /* as it is under the lock */
   TN_TRY(tn_hint_remove(f->table->storage, f->root, "snapshot", "LATEST", err));
   TN_TRY(remove_tags(f, err));
   TN_TRY(remove_snapshots(f, err));
@@ -357,6 +385,26 @@ static tarn_status fast_forward(forward *f, const char *name, tarn_error *err) {
   TN_TRY(copy_snapshots(f, err));
   TN_TRY(copy_tags(f, err));
   return copy_hints(f, err);
+}
+
+/* Not while commits take names in the one or the other, or expiries give them up. */
+static tarn_status fast_forward(forward *f, const char *name, tarn_error *err) {
+  tn_storage *storage = f->table->storage;
+  const char *own, *theirs;
+  tarn_status st;
+  int locks[2];
+  TN_TRY(find_branch(f, name, err));
+  own = tn_path_join(&f->arena, f->root, "snapshot", NULL);
+  theirs = tn_path_join(&f->arena, f->branch, "snapshot", NULL);
+  if (own == NULL || theirs == NULL) {
+    return tn_oom(err);
+  }
+  locks[0] = tn_storage_lock_folder(storage, own);
+  locks[1] = tn_storage_lock_folder(storage, theirs);
+  st = follow(f, name, err);
+  tn_storage_unlock_folder(storage, locks[1]);
+  tn_storage_unlock_folder(storage, locks[0]);
+  return st;
 }
 
 tarn_status tn_branch_fast_forward(tn_table *table, const char *name, tarn_error *err) {

@@ -29,6 +29,7 @@ typedef struct expiry {
   tn_snapshot end_snapshot; /* the first that stays */
   tn_tag *tags;
   int32_t n_tags;
+  const char *branches; /* as text */
   tn_clearing work;
 } expiry;
 
@@ -216,6 +217,95 @@ static tarn_status check_tags(expiry *x, bool *is_same, tarn_error *err) {
   return TARN_OK;
 }
 
+/* The branches, each with its first snapshot: one that is made anew has another one, or needs what
+ * was kept for it before. */
+static tarn_status tell_branches(expiry *x, const char **out, tarn_error *err) {
+  tn_table *t = x->work.table;
+  tn_arena *arena = &x->work.arena;
+  tn_branch *branches;
+  int32_t n;
+  TN_TRY(tn_branch_list(t->env, t->storage, t->path, arena, &branches, &n, err));
+  *out = tn_arena_strdup(arena, "");
+  for (int32_t i = 0; i < n && *out != NULL; i++) {
+    const char *root = tn_arena_printf(arena, "%s/branch/branch-%s", t->path, branches[i].name);
+    tn_snapshot first = {.base_manifest_list = ""};
+    int64_t *ids;
+    int32_t n_ids;
+    tarn_status st;
+    if (root == NULL) {
+      return tn_oom(err);
+    }
+    TN_TRY(tn_snapshot_ids(t->env, t->storage, root, "snapshot", arena, &ids, &n_ids, err));
+    if (n_ids > 0) {
+      st = tn_snapshot_read(t->env, t->storage, root, ids[0], arena, &first, err);
+      if (st == TARN_E_NOT_FOUND) { /* it goes just now */
+        tn_error_reset(err);
+        first.base_manifest_list = "";
+        st = TARN_OK;
+      }
+      TN_TRY(st);
+    }
+    *out = tn_arena_printf(arena, "%s%s %s\n", *out, branches[i].name, first.base_manifest_list);
+  }
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
+/* Tags and branches that came since they were looked at; the tags first: one that a branch was made
+ * of may be gone already. */
+static tarn_status check_newcomers(expiry *x, tarn_error *err) {
+  const char *branches;
+  bool is_same;
+  TN_TRY(check_tags(x, &is_same, err));
+  if (is_same) {
+    TN_TRY(tell_branches(x, &branches, err));
+    is_same = strcmp(branches, x->branches) == 0;
+  }
+  return is_same ? TARN_OK
+                 : tn_fail(err, TARN_E_CONFLICT,
+                           "nothing expires this time: a tag or branch of table %s has been made "
+                           "meanwhile",
+                           x->work.table->full_name);
+}
+
+/* ------------------------------------------------------------------ rollbacks */
+
+/* Is the first snapshot that stays still there? A rollback or fast-forward takes it away, or puts
+ * another one in its place; then the table needs other files. Under the lock of the folder. */
+static tarn_status look_at_end(expiry *x, bool *is_same, tarn_error *err) {
+  tn_snapshot now;
+  TN_TRY(read_numbered(x, false, x->end, &now, is_same, err));
+  *is_same = *is_same && strcmp(now.base_manifest_list, x->end_snapshot.base_manifest_list) == 0 &&
+             strcmp(now.delta_manifest_list, x->end_snapshot.delta_manifest_list) == 0;
+  return TARN_OK;
+}
+
+static tarn_status tell_rollback(const expiry *x, tarn_error *err) {
+  return tn_fail(err, TARN_E_CONFLICT,
+                 "nothing expires this time: table %s has been rolled back meanwhile",
+                 x->work.table->full_name);
+}
+
+/* A rollback holds the lock from its look at EARLIEST to its end: what begins from now on sees it;
+ * what was before has left its traces. was: what EARLIEST was before it was moved. */
+static tarn_status check_rollback(expiry *x, int64_t was, tarn_error *err) {
+  tn_storage *storage = x->work.table->storage;
+  const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL);
+  bool is_same;
+  tarn_status st;
+  int lock;
+  if (folder == NULL) {
+    return tn_oom(err);
+  }
+  lock = tn_storage_lock_folder(storage, folder);
+  st = look_at_end(x, &is_same, err);
+  if (st == TARN_OK && !is_same) {
+    st = tn_hint_write(storage, x->root, "snapshot", "EARLIEST", was, err);
+    st = st == TARN_OK ? tell_rollback(x, err) : st;
+  }
+  tn_storage_unlock_folder(storage, lock);
+  return st;
+}
+
 /* ------------------------------------------------------------------ snapshots */
 
 static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
@@ -224,6 +314,7 @@ static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
   const tn_meta_sweep which = {
       .states = !delta_is_changelog, .changelog = !x->keeps_changelogs, .others = true};
   TN_TRY(keep_tags(x, x->begin + 1, false, err));
+  TN_TRY(tell_branches(x, &x->branches, err));
   TN_TRY(tn_kept_others(&x->work.kept, x->root, err));
   if (!x->keeps_changelogs) { /* left from times when they were kept */
     TN_TRY(tn_kept_changelogs(&x->work.kept, x->root, err));
@@ -273,16 +364,22 @@ done:
   return st;
 }
 
-/* Not while a commit looks whether the name that it takes is the next. */
+/* Not while a commit looks whether the name that it takes is the next; nor those that have come
+ * with a branch since. */
 static tarn_status remove_names(expiry *x, tarn_error *err) {
   tn_storage *storage = x->work.table->storage;
   const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL), *path;
-  tarn_status st = TARN_OK;
+  tarn_status st;
+  bool is_same;
   int lock;
   if (folder == NULL) {
     return tn_oom(err);
   }
   lock = tn_storage_lock_folder(storage, folder);
+  st = look_at_end(x, &is_same, err);
+  if (st == TARN_OK && !is_same) {
+    st = tell_rollback(x, err);
+  }
   for (int32_t i = 0; i < x->n_going && st == TARN_OK; i++) {
     st = numbered_path(x, "snapshot", x->going[i].id, &path, err);
     st = st == TARN_OK ? tn_storage_remove(storage, path, err) : st;
@@ -354,7 +451,8 @@ static tarn_status find_snapshots(expiry *x, bool *has_range, tarn_error *err) {
 
 static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *err) {
   tn_table *t = x->work.table;
-  bool has_range, is_same = false;
+  bool has_range;
+  int64_t was;
   TN_TRY(load_settings(x, err));
   TN_TRY(find_snapshots(x, &has_range, err));
   if (!has_range || x->n_going == 0) {
@@ -365,13 +463,10 @@ static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *e
     return TARN_OK;
   }
   TN_TRY(plan_snapshots(x, err));
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, x->root, &was, err));
   TN_TRY(tn_hint_write(t->storage, x->root, "snapshot", "EARLIEST", x->end, err));
-  TN_TRY(check_tags(x, &is_same, err));
-  if (!is_same) {
-    return tn_fail(err, TARN_E_CONFLICT,
-                   "nothing expires this time: a tag of table %s has been made meanwhile",
-                   t->full_name);
-  }
+  TN_TRY(check_newcomers(x, err));
+  TN_TRY(check_rollback(x, was, err));
   TN_TRY(carry_out(x, err));
   TN_TRY(remove_snapshots(x, err));
   tn_log(t->env, TARN_LOG_INFO, "event=snapshots_expired table=%s from=%lld to=%lld files=%zu",
@@ -385,7 +480,7 @@ tarn_status tn_expire_snapshots(tn_table *table, const tn_expire_request *reques
   int64_t n = 0;
   expiry x;
   tarn_status st = TARN_E_CONFLICT;
-  /* Another expiry, or a tag, came in between: look again at what there is. */
+  /* Another expiry, a tag, a branch or a rollback came in between: look again at what there is. */
   for (int i = 0; i < MAX_ATTEMPTS && (st == TARN_E_CONFLICT || st == TARN_E_NOT_FOUND); i++) {
     n = 0;
     tn_error_reset(err);

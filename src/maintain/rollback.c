@@ -9,6 +9,7 @@
 #define ARENA_LIMIT ((size_t)1 << 30)
 #define HINT_LIMIT 4096
 #define SNAPSHOT_LIMIT ((size_t)16 << 20)
+#define MAX_ROUNDS 100
 
 static tarn_status remove_at(tn_table *t, const char *path, tarn_error *err) {
   return path != NULL ? tn_storage_remove(t->storage, path, err) : tn_oom(err);
@@ -99,17 +100,90 @@ static tarn_status earliest_is_above(tn_table *t, tn_arena *arena, int64_t id, b
   return st;
 }
 
-/* Without LATEST the greatest id is the latest: at each moment a state that was. */
-static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *restored,
-                             tarn_error *err) {
-  const char *root = t->branch_path;
-  int32_t n_left, n_gone;
-  bool is_above;
-  TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
-  if (restored != NULL) {
-    TN_TRY(restore_snapshot(t, arena, restored, err));
+static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, bool *out,
+                                   tarn_error *err) {
+  tn_snapshot s;
+  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
+  *out = st == TARN_OK;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
   }
-  TN_TRY(remove_newer(t, arena, "snapshot", id, &n_left, &n_gone, err));
+  return st;
+}
+
+/* Is there a tag that keeps the files of a snapshot? */
+static tarn_status is_tagged(tn_table *t, tn_arena *arena, int64_t id, bool *out, tarn_error *err) {
+  tn_tag *tags;
+  int32_t n;
+  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
+  *out = false;
+  for (int32_t i = 0; i < n && !*out; i++) {
+    *out = tags[i].snapshot.id == id;
+  }
+  return TARN_OK;
+}
+
+/* An expiry moves EARLIEST first: what is below has lost files, or is about to, unless a tag keeps
+ * them. */
+static tarn_status check_whole(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+  int64_t earliest;
+  bool exists, is_kept;
+  TN_TRY(snapshot_exists(t, arena, id, &exists, err));
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  TN_TRY(is_tagged(t, arena, id, &is_kept, err));
+  if (!exists) {
+    return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
+  }
+  return earliest <= id || is_kept
+             ? TARN_OK
+             : tn_fail(err, TARN_E_EXPIRED,
+                       "snapshot %lld of table %s has begun to expire, its files may be gone: roll "
+                       "back to snapshot %lld (snapshot/EARLIEST), a later one, or a tag",
+                       (long long)id, t->full_name, (long long)earliest);
+}
+
+/* A tag that is deleted meanwhile takes its files with it, unless that one is seen. */
+static tarn_status restore_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
+                                  tarn_error *err) {
+  bool is_kept;
+  TN_TRY(restore_snapshot(t, arena, tag, err));
+  TN_TRY(is_tagged(t, arena, tag->id, &is_kept, err));
+  if (is_kept) {
+    return TARN_OK;
+  }
+  TN_TRY(remove_at(
+      t, tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)tag->id),
+      err));
+  return tn_fail(err, TARN_E_NOT_FOUND,
+                 "nothing is rolled back: the tag of snapshot %lld of table %s has been deleted "
+                 "meanwhile",
+                 (long long)tag->id, t->full_name);
+}
+
+/* Until nobody brings newer ones, who did not wait for the lock. */
+static tarn_status remove_all_newer(tn_table *t, tn_arena *arena, int64_t id, int32_t *n_gone,
+                                    tarn_error *err) {
+  int32_t n_now = 1;
+  *n_gone = 0;
+  for (int i = 0; i < MAX_ROUNDS && n_now > 0; i++) {
+    int32_t n_left;
+    TN_TRY(remove_newer(t, arena, "snapshot", id, &n_left, &n_now, err));
+    *n_gone += n_now;
+  }
+  return TARN_OK;
+}
+
+/* Without LATEST the greatest id is the latest: at each moment a state that was. */
+static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id,
+                                 const tn_snapshot *restored, tarn_error *err) {
+  const char *root = t->branch_path;
+  int32_t n_gone;
+  bool is_above;
+  TN_TRY(restored != NULL ? restore_tagged(t, arena, restored, err)
+                          : check_whole(t, arena, id, err));
+  TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
+  TN_TRY(remove_all_newer(t, arena, id, &n_gone, err));
   if (n_gone > 0) { /* a newer one must not come back behind the hints */
     const char *folder = tn_path_join(arena, root, "snapshot", NULL);
     TN_TRY(folder != NULL ? tn_storage_sync_folder(t->storage, folder, err) : tn_oom(err));
@@ -126,15 +200,18 @@ static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_
   return TARN_OK;
 }
 
-static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, bool *out,
-                                   tarn_error *err) {
-  tn_snapshot s;
-  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
-  *out = st == TARN_OK;
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
+/* Not while a commit takes a name, or an expiry is about to delete files. */
+static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *restored,
+                             tarn_error *err) {
+  const char *folder = tn_path_join(arena, t->branch_path, "snapshot", NULL);
+  tarn_status st;
+  int lock;
+  if (folder == NULL) {
+    return tn_oom(err);
   }
+  lock = tn_storage_lock_folder(t->storage, folder);
+  st = remove_states(t, arena, id, restored, err);
+  tn_storage_unlock_folder(t->storage, lock);
   return st;
 }
 

@@ -133,12 +133,22 @@ static int64_t take_period(automaton *a, int64_t local_ms) {
 
 static tarn_status tag_if_due(automaton *a, const tn_snapshot *s, tarn_error *err) {
   char name[TN_TAG_PERIOD_CHARS];
-  int64_t local_ms;
+  const tn_tag_request request = {name, TN_TAG_RETAINED_BY_OPTION, true};
+  int64_t local_ms, next = a->next;
+  bool has_next = a->has_next;
+  tarn_status st;
   if (!time_of(a, s, &local_ms) || !is_due(a, local_ms)) {
     return TARN_OK;
   }
   tn_tag_period_name(&a->period, take_period(a, local_ms), name);
-  TN_TRY(tn_tag_store(a->table, name, s, TN_TAG_RETAINED_BY_OPTION, true, err));
+  st = tn_tag_store(a->table, &request, s, err);
+  if (st == TARN_E_EXPIRED) { /* the next snapshot takes its place */
+    tn_error_reset(err);
+    a->next = next;
+    a->has_next = has_next;
+    return TARN_OK;
+  }
+  TN_TRY(st);
   return delete_surplus(a, err);
 }
 

@@ -14,6 +14,7 @@
 #define TAG_LIMIT ((size_t)16 << 20)
 #define HIDDEN_PREFIX ".tag-"
 #define HIDDEN_SUFFIX ".deleted"
+#define MAX_TRIES 5
 
 /* ------------------------------------------------------------------ loading */
 
@@ -112,33 +113,94 @@ static tarn_status retention_of(const tn_table *table, int64_t asked_ms, int64_t
                        (long long)*out);
 }
 
-tarn_status tn_tag_store(tn_table *table, const char *name, const tn_snapshot *snapshot,
-                         int64_t retained_ms, bool leaves_taken, tarn_error *err) {
+/* *is_new: the name was free. */
+static tarn_status write_tag(tn_table *table, const tn_tag_request *request,
+                             const tn_snapshot *snapshot, const char *path, bool *is_new,
+                             tarn_error *err) {
+  int64_t retained_ms;
   tn_snapshot tag = *snapshot;
-  const char *path, *success;
   tarn_status st = TARN_OK;
-  tn_arena arena;
   tn_buf json;
-  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  *is_new = false;
   tn_buf_init(&json, &table->env->mem, TAG_LIMIT);
-  TN_TRY_TO(done, retention_of(table, retained_ms, &retained_ms, err));
+  TN_TRY_TO(done, retention_of(table, request->retained_ms, &retained_ms, err));
   tag.has_tag_create = tag.has_tag_retained = retained_ms >= 0;
   tag.tag_create_ms = local_now(table->env);
   tag.tag_retained_ns = retained_ms * 1000000;
-  TN_TRY_TO(done, tag_path(table, &arena, name, &path, err));
-  TN_TRY_TO(done, success_path(table, &arena, name, &success, err));
   TN_TRY_TO(done, tn_snapshot_encode(&tag, &json, err));
   st = tn_storage_publish(table->storage, path, tn_buf_slice(&json), err);
+  *is_new = st == TARN_OK;
   if (st == TARN_E_EXISTS) {
     tn_error_reset(err);
-    st = leaves_taken ? TARN_OK : tn_fail(err, TARN_E_EXISTS, "Tag '%s' already exists.", name);
-    goto done;
-  }
-  if (st == TARN_OK && success != NULL) {
-    st = tn_success_file_write(table->storage, success, tn_env_now_ms(table->env), err);
+    st = request->leaves_taken
+             ? TARN_OK
+             : tn_fail(err, TARN_E_EXISTS, "Tag '%s' already exists.", request->name);
   }
 done:
   tn_buf_reset(&json);
+  return st;
+}
+
+/* What keeps the files of a snapshot. */
+typedef struct keepers {
+  bool is_live;   /* itself: it is there, and no expiry has begun to delete it */
+  bool is_tagged; /* a tag of another name */
+} keepers;
+
+static tarn_status find_keepers(tn_table *t, int64_t id, const char *name, tn_arena *arena,
+                                keepers *out, tarn_error *err) {
+  const char *path =
+      tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)id);
+  int64_t earliest;
+  tn_tag *tags;
+  int32_t n;
+  *out = (keepers){false, false};
+  if (path == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  out->is_live = earliest <= id && tn_storage_exists(t->storage, path);
+  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
+  for (int32_t i = 0; i < n && !out->is_tagged; i++) {
+    out->is_tagged = tags[i].snapshot.id == id && strcmp(tags[i].name, name) != 0;
+  }
+  return TARN_OK;
+}
+
+/* Whoever expires or deletes tags looks for tags after he has told; who tags looks for that
+ * afterwards (T2). Of two tags that are made at once neither counts for the other. */
+static tarn_status store_kept(tn_table *t, const tn_tag_request *request, const tn_snapshot *s,
+                              const char *path, bool *is_new, tn_arena *arena, tarn_error *err) {
+  keepers before, after;
+  *is_new = false;
+  TN_TRY(find_keepers(t, s->id, request->name, arena, &before, err));
+  if (before.is_live || before.is_tagged) {
+    TN_TRY(write_tag(t, request, s, path, is_new, err));
+    TN_TRY(*is_new ? find_keepers(t, s->id, request->name, arena, &after, err) : TARN_OK);
+    if (!*is_new || after.is_live || (before.is_tagged && after.is_tagged)) {
+      return TARN_OK;
+    }
+    *is_new = false;
+    TN_TRY(tn_storage_remove(t->storage, path, err));
+  }
+  return tn_fail(err, TARN_E_EXPIRED, "tag '%s' was not created: snapshot %lld expired meanwhile",
+                 request->name, (long long)s->id);
+}
+
+tarn_status tn_tag_store(tn_table *table, const tn_tag_request *request,
+                         const tn_snapshot *snapshot, tarn_error *err) {
+  const char *path, *success;
+  tarn_status st = TARN_OK;
+  bool is_new;
+  tn_arena arena;
+  tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
+  TN_TRY_TO(done, tag_path(table, &arena, request->name, &path, err));
+  TN_TRY_TO(done, success_path(table, &arena, request->name, &success, err));
+  TN_TRY_TO(done, store_kept(table, request, snapshot, path, &is_new, &arena, err));
+  if (is_new && success != NULL) {
+    st = tn_success_file_write(table->storage, success, tn_env_now_ms(table->env), err);
+  }
+done:
   tn_arena_reset(&arena);
   return st;
 }
@@ -172,12 +234,11 @@ static tarn_status check_automatic(tn_table *table, const char *name, int64_t id
 
 /* The snapshot to tag: by id also from a tag, when it has expired. */
 static tarn_status find_snapshot(tn_table *t, int64_t id, tn_arena *arena, tn_snapshot *out,
-                                 bool *is_live, tarn_error *err) {
+                                 tarn_error *err) {
   const char *root = t->branch_path;
   tarn_status st;
   tn_tag *tags;
   int32_t n;
-  *is_live = true;
   if (id == 0) {
     TN_TRY(tn_snapshot_latest_id(t->env, t->storage, root, &id, err));
     if (id == 0) {
@@ -190,7 +251,6 @@ static tarn_status find_snapshot(tn_table *t, int64_t id, tn_arena *arena, tn_sn
     return st;
   }
   tn_error_reset(err);
-  *is_live = false;
   TN_TRY(tn_tags_load(t, root, arena, &tags, &n, err));
   for (int32_t i = 0; i < n; i++) {
     if (tags[i].snapshot.id == id) {
@@ -202,28 +262,17 @@ static tarn_status find_snapshot(tn_table *t, int64_t id, tn_arena *arena, tn_sn
                  "Cannot create tag because given snapshot #%lld doesn't exist.", (long long)id);
 }
 
-static tarn_status create_tag(tn_table *t, const char *name, int64_t id, int64_t retained_ms,
+static tarn_status create_tag(tn_table *t, const tn_tag_request *request, int64_t id,
                               tn_arena *arena, tarn_error *err) {
-  int64_t before, after;
-  const char *path;
   tn_snapshot s;
-  bool is_live;
-  TN_TRY(find_snapshot(t, id, arena, &s, &is_live, err));
-  TN_TRY(check_automatic(t, name, s.id, arena, err));
-  TN_TRY(tag_path(t, arena, name, &path, err));
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &before, err));
-  TN_TRY(tn_tag_store(t, name, &s, retained_ms, false, err));
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &after, err));
-  if (is_live && before <= s.id && after > s.id) {
-    TN_TRY(tn_storage_remove(t->storage, path, err));
-    return tn_fail(err, TARN_E_EXPIRED, "tag '%s' was not created: snapshot %lld expired meanwhile",
-                   name, (long long)s.id);
-  }
-  return TARN_OK;
+  TN_TRY(find_snapshot(t, id, arena, &s, err));
+  TN_TRY(check_automatic(t, request->name, s.id, arena, err));
+  return tn_tag_store(t, request, &s, err);
 }
 
 tarn_status tn_tag_create(tn_table *table, const char *name, int64_t snapshot_id,
                           int64_t retained_ms, tarn_error *err) {
+  const tn_tag_request request = {name, retained_ms, false};
   tarn_status st;
   tn_arena arena;
   if (tn_name_is_blank(name)) {
@@ -231,7 +280,7 @@ tarn_status tn_tag_create(tn_table *table, const char *name, int64_t snapshot_id
   }
   TN_TRY(tn_name_check("tag", name, err));
   tn_arena_init(&arena, &table->env->mem, ARENA_LIMIT);
-  st = create_tag(table, name, snapshot_id, retained_ms, &arena, err);
+  st = create_tag(table, &request, snapshot_id, &arena, err);
   tn_arena_reset(&arena);
   return st;
 }
@@ -334,11 +383,10 @@ static tarn_status deletion_paths(deletion *d, const char *name, tarn_error *err
   return d->hidden != NULL ? TARN_OK : tn_oom(err);
 }
 
-/* The tag vanishes by one step: a rename where files go with it. */
-static tarn_status delete_tag(deletion *d, const char *name, tarn_error *err) {
+/* The tag vanishes by one step: a rename where files go with it, which follows then. */
+static tarn_status hide_tag(deletion *d, const char *name, tarn_error *err) {
   tn_table *t = d->work.table;
   tn_snapshot s;
-  TN_TRY(deletion_paths(d, name, err));
   TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, name, &d->work.arena, &s, err));
   TN_TRY(plan_deletion(d, name, &s, err));
   if (d->has_files) {
@@ -347,19 +395,17 @@ static tarn_status delete_tag(deletion *d, const char *name, tarn_error *err) {
   } else {
     TN_TRY(tn_storage_remove(t->storage, d->path, err));
   }
-  if (d->success != NULL) {
-    TN_TRY(tn_storage_remove(t->storage, d->success, err));
-  }
-  return d->has_files ? remove_files(d, err) : TARN_OK;
+  return d->success != NULL ? tn_storage_remove(t->storage, d->success, err) : TARN_OK;
 }
 
-/* Complete a deletion whose tag has its hidden name already. */
+/* Complete a deletion whose tag has its hidden name. What goes is planned when it has it: nobody
+ * makes a tag, a branch or a snapshot of it any more, and who has done so is seen. */
 static tarn_status finish_deletion(deletion *d, const char *name, tarn_error *err) {
   tn_table *t = d->work.table;
   tn_snapshot s;
   tarn_status st;
   tn_buf json;
-  TN_TRY(deletion_paths(d, name, err));
+  (void)name;
   tn_buf_init(&json, &t->env->mem, TAG_LIMIT);
   st = tn_storage_read_all(t->storage, d->hidden, &json, err);
   if (st == TARN_OK) {
@@ -378,6 +424,28 @@ static tarn_status finish_deletion(deletion *d, const char *name, tarn_error *er
   return tn_storage_remove(t->storage, d->hidden, err);
 }
 
+/* A step of a deletion: again if what it read has expired meanwhile, and the tag is there still.
+ * *has_files: they go with it. */
+static tarn_status run_step(tn_table *table, const char *name,
+                            tarn_status (*step)(deletion *, const char *, tarn_error *),
+                            bool *has_files, tarn_error *err) {
+  bool is_again = true;
+  tarn_status st = TARN_OK;
+  for (int i = 0; i < MAX_TRIES && is_again; i++) {
+    deletion d;
+    memset(&d, 0, sizeof(d));
+    tn_error_reset(err);
+    tn_clearing_init(&d.work, table);
+    st = deletion_paths(&d, name, err);
+    st = st == TARN_OK ? step(&d, name, err) : st;
+    *has_files = d.has_files;
+    is_again = st == TARN_E_NOT_FOUND && (tn_storage_exists(table->storage, d.path) ||
+                                          tn_storage_exists(table->storage, d.hidden));
+    tn_clearing_reset(&d.work);
+  }
+  return st;
+}
+
 tarn_status tn_tags_finish(tn_table *table, tarn_error *err) {
   const size_t n_suffix = strlen(HIDDEN_SUFFIX);
   const char *folder, **names;
@@ -391,17 +459,13 @@ tarn_status tn_tags_finish(tn_table *table, tarn_error *err) {
                                    err));
   for (int32_t i = 0; i < n; i++) {
     size_t len = strlen(names[i]);
-    deletion d;
+    bool has_files;
     if (len <= n_suffix || strcmp(names[i] + len - n_suffix, HIDDEN_SUFFIX) != 0) {
       continue;
     }
     names[i] = tn_arena_strndup(&arena, names[i], len - n_suffix);
     TN_TRY_TO(done, names[i] != NULL ? TARN_OK : tn_oom(err));
-    memset(&d, 0, sizeof(d));
-    tn_clearing_init(&d.work, table);
-    st = finish_deletion(&d, names[i], err);
-    tn_clearing_reset(&d.work);
-    TN_TRY_TO(done, st);
+    TN_TRY_TO(done, run_step(table, names[i], finish_deletion, &has_files, err));
   }
 done:
   tn_arena_reset(&arena);
@@ -409,13 +473,9 @@ done:
 }
 
 static tarn_status delete_one(tn_table *table, const char *name, tarn_error *err) {
-  deletion d;
-  tarn_status st;
-  memset(&d, 0, sizeof(d));
-  tn_clearing_init(&d.work, table);
-  st = delete_tag(&d, name, err);
-  tn_clearing_reset(&d.work);
-  return st;
+  bool has_files;
+  TN_TRY(run_step(table, name, hide_tag, &has_files, err));
+  return has_files ? run_step(table, name, finish_deletion, &has_files, err) : TARN_OK;
 }
 
 tarn_status tn_tag_delete(tn_table *table, const char *name, tarn_error *err) {

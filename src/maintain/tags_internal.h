@@ -5,9 +5,16 @@
 #include "maintain/tag_period.h"
 #include "maintain/tags.h"
 
-/* Store a snapshot as a tag. replaces_nothing: a name that is taken is left as it is, without
- * error. */
-TN_CHECKED tarn_status tn_tag_store(tn_table *table, const char *name, const tn_snapshot *snapshot,
-                                    int64_t retained_ms, bool leaves_taken, tarn_error *err);
+/* How a tag is stored. */
+typedef struct tn_tag_request {
+  const char *name;
+  int64_t retained_ms;
+  bool leaves_taken; /* a name that is taken is left as it is, without error */
+} tn_tag_request;
+
+/* Store a snapshot as a tag (T1, T2). Errors: EXISTS, EXPIRED (it has begun to expire; or the tag
+ * that it was taken from is being deleted). */
+TN_CHECKED tarn_status tn_tag_store(tn_table *table, const tn_tag_request *request,
+                                    const tn_snapshot *snapshot, tarn_error *err);
 
 #endif

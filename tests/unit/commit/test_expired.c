@@ -43,6 +43,18 @@ static void next_comes_base_expires(interloper *self) {
   expire(self, 1);
 }
 
+/* The snapshot that was read makes place for another of its number. */
+static void roll_back_and_append(interloper *self) {
+  il_remove_snapshot(self, 1);
+  append_other(self, "x1");
+}
+
+/* Ours goes when it is there, before LATEST names it. */
+static void roll_back_ours(interloper *self) {
+  il_remove_snapshot(self, 2);
+  OK(tn_storage_replace(self->tm->storage, "/t/snapshot/LATEST", tn_slice_text("1"), false, err));
+}
+
 static void base_is_lost(interloper *self) {
   tn_snapshot s = cm_snapshot(self->tm, 1);
   OK(tn_storage_remove(self->tm->storage,
@@ -148,6 +160,37 @@ static void append__goes_on_when_latest_is_ahead(void **state) {
     tn_buf_reset(&text);
     il_end(&tm, &other);
   }
+}
+
+static void append__whose_base_was_rolled_back_goes_behind_the_new_one(void **state) {
+  static const il_step steps[] = {IL_AT_LIST_READ, IL_AT_LIST_WRITTEN};
+  (void)state;
+  for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    table_maker tm;
+    interloper other;
+    tn_commit_result result;
+    il_begin(&tm, &other, IL_QUICK, steps[i], roll_back_and_append, 0);
+    OK(second(&other, &result, err));
+    assert_int_equal(result.last_id, 2);
+    assert_int_equal(result.n_attempts, 2);
+    assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[x1 b]raw(2)");
+    il_end(&tm, &other);
+  }
+}
+
+static void hint__does_not_name_what_was_rolled_back(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  tn_buf text;
+  (void)state;
+  il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, roll_back_ours, 0);
+  OK(second(&other, &result, err));
+  tn_buf_init(&text, &tm.env->mem, 100);
+  OK(tn_storage_read_all(tm.storage, "/t/snapshot/LATEST", &text, err));
+  assert_true(tn_slice_is(tn_buf_slice(&text), "1"));
+  tn_buf_reset(&text);
+  il_end(&tm, &other);
 }
 
 /* An expiry that has seen it while it was there deletes its manifests, later. */
@@ -300,6 +343,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(append__does_not_take_the_name_of_one_that_expired),
       cmocka_unit_test(append__goes_on_when_latest_is_ahead),
+      cmocka_unit_test(append__whose_base_was_rolled_back_goes_behind_the_new_one),
       cmocka_unit_test(append__that_was_taken_back_is_made_of_new_manifests),
       cmocka_unit_test(append__whose_base_expires_goes_behind_the_next),
       cmocka_unit_test(append__whose_base_is_lost_says_so),
@@ -308,6 +352,7 @@ int main(void) {
       cmocka_unit_test(append__whose_followers_expired_cannot_be_told),
       cmocka_unit_test(compaction__that_was_replaced_may_conflict),
       cmocka_unit_test(hint__of_others_stays),
+      cmocka_unit_test(hint__does_not_name_what_was_rolled_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
