@@ -50,16 +50,6 @@ static tarn_status collect_distinct(tn_list_fold *f, tn_list value, tarn_error *
 }
 
 static tarn_status collect_add(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (f->spec->is_distinct) {
-    return collect_distinct(f, value, err);
-  }
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   TN_TRY(tn_list_fold_load(f, err));
   return append_all(f, value, err);
 }
@@ -67,8 +57,7 @@ static tarn_status collect_add(tn_list_fold *f, tn_list value, tarn_error *err) 
 /* What comes too late is appended all the same, but for columns with ignore-retract: their wrapper
  * has the reversed order of all functions. */
 static tarn_status collect_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (!f->spec->ignores_retract || f->spec->is_distinct || value.is_null ||
-      f->form == TN_LIST_NULL) {
+  if (!f->spec->ignores_retract) {
     return collect_add(f, value, err);
   }
   TN_TRY(tn_list_fold_load(f, err));
@@ -100,7 +89,12 @@ static tarn_status collect_fold(const tn_fold_input *in, const tn_fold_steps *st
                                   .add = collect_add,
                                   .add_reversed = collect_add_reversed,
                                   .retract = collect_retract};
-  return tn_list_fold_run(in, steps, &ops, out, err);
+  static const tn_list_ops distinct_ops = {.load = load_collected,
+                                           .add = collect_distinct,
+                                           .add_reversed = collect_distinct,
+                                           .retract = collect_retract,
+                                           .adds_null = true};
+  return tn_list_fold_run(in, steps, in->spec->is_distinct ? &distinct_ops : &ops, out, err);
 }
 
 static tarn_status collect_check(const tn_fold_spec *spec, tarn_error *err) {
@@ -140,21 +134,11 @@ static tarn_status put_entries(tn_list_fold *f, tn_list value, size_t n_kept, ta
 }
 
 static tarn_status map_add(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   TN_TRY(tn_list_fold_load(f, err));
   return put_entries(f, value, 0, err);
 }
 
 static tarn_status map_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null || f->form == TN_LIST_NULL) {
-    return map_add(f, value, err);
-  }
   TN_TRY(tn_list_fold_load(f, err));
   return put_entries(f, value, f->bag.n_items, err);
 }
@@ -281,13 +265,6 @@ static tarn_status put_timed(tn_list_fold *f, tn_row_ref at, tarn_error *err) {
 }
 
 static tarn_status timed_add(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   TN_TRY(tn_list_fold_load(f, err));
   for (uint32_t row = value.begin; row < value.end; row++) {
     TN_TRY(put_timed(f, tn_list_ref(value, row), err));
@@ -327,9 +304,6 @@ static tarn_status put_timed_under(tn_list_fold *f, tn_row_ref at, tarn_error *e
 
 static tarn_status timed_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
   size_t n_watched, n_left = 0;
-  if (value.is_null || f->form == TN_LIST_NULL) {
-    return timed_add(f, value, err);
-  }
   TN_TRY(tn_list_fold_load(f, err));
   n_watched = f->n_watched;
   for (uint32_t row = value.begin; row < value.end; row++) {

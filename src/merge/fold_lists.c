@@ -264,13 +264,24 @@ static tn_list list_at(const tn_list_fold *f, tn_row_ref ref) {
   return list;
 }
 
+static tarn_status add(tn_list_fold *f, tn_list_step step, tn_list value, tarn_error *err) {
+  if (value.is_null && !f->ops->adds_null) {
+    return TARN_OK;
+  }
+  if (f->form == TN_LIST_NULL && !f->ops->adds_null) {
+    tn_list_fold_set(f, value);
+    return TARN_OK;
+  }
+  return step(f, value, err);
+}
+
 static tarn_status take_step(tn_list_fold *f, tn_fold_op op, tn_list value, tarn_error *err) {
   switch (op) {
     case TN_FOLD_ADD:
-      return f->ops->add(f, value, err);
+      return add(f, f->ops->add, value, err);
     case TN_FOLD_ADD_REVERSED:
       f->mark++;
-      return f->ops->add_reversed(f, value, err);
+      return add(f, f->ops->add_reversed, value, err);
     case TN_FOLD_SET:
       tn_list_fold_set(f, value);
       return TARN_OK;

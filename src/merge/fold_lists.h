@@ -73,7 +73,10 @@ typedef struct tn_list_ops {
   /* The raw list becomes a bag; f->bag is empty. */
   tn_list_step load;
   tn_list_step add, add_reversed;
-  tn_list_step retract; /* NULL: refused. Neither accumulator nor value is null. */
+  tn_list_step retract; /* NULL: refused */
+  bool adds_null;       /* add and add_reversed are called whatever is null; otherwise only where
+                            neither accumulator nor value is, as retract is: of two of which one is
+                            null the other is the result as it is, doublets and all */
   bool is_keyed;        /* elements are alike when their nested keys are, if there are any */
   bool has_cells;       /* elements are made of columns of several rows */
 } tn_list_ops;

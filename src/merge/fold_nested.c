@@ -62,13 +62,6 @@ static tarn_status append_rows(tn_list_fold *f, tn_list value, tarn_error *err) 
 }
 
 static tarn_status nested_add(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) { /* agg(null, x) is x: nulls, doublets and all */
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   if (!is_keyed(f)) {
     return append_rows(f, value, err);
   }
@@ -149,13 +142,6 @@ static tarn_status update_rows_of(tn_list_fold *f, tn_list value, tarn_error *er
 }
 
 static tarn_status nested_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   return is_keyed(f) ? update_rows_of(f, value, err) : append_rows_to(f, value, err);
 }
 
@@ -244,25 +230,11 @@ static tarn_status load_cells(tn_list_fold *f, tn_list value, tarn_error *err) {
 }
 
 static tarn_status partial_add(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   TN_TRY(tn_list_fold_load(f, err));
   return merge_cells(f, value, false, err);
 }
 
 static tarn_status partial_add_reversed(tn_list_fold *f, tn_list value, tarn_error *err) {
-  if (value.is_null) {
-    return TARN_OK;
-  }
-  if (f->form == TN_LIST_NULL) {
-    tn_list_fold_set(f, value);
-    return TARN_OK;
-  }
   TN_TRY(tn_list_fold_load(f, err));
   return merge_cells(f, value, true, err);
 }
