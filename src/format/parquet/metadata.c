@@ -349,13 +349,8 @@ static tarn_status parse_encoding_stats(tn_arena *arena, tn_thrift *t, const tn_
                                         tn_pq_chunk *chunk, tarn_error *err) {
   tn_pq_encoding_stats *list = NULL;
   size_t capacity = 0;
-  uint8_t element_type;
   int64_t count;
-  if (!tn_thrift_list(t, field, &element_type, &count)) {
-    return TARN_OK;
-  }
-  if (element_type != TN_THRIFT_STRUCT) {
-    tn_thrift_skip_elements(t, element_type, count);
+  if (!tn_thrift_list_of(t, field, TN_THRIFT_STRUCT, &count)) {
     return TARN_OK;
   }
   for (int64_t i = 0; i < count && tn_thrift_is_ok(t); i++) {
@@ -382,13 +377,8 @@ static tarn_status parse_encoding_stats(tn_arena *arena, tn_thrift *t, const tn_
 }
 
 static void parse_encodings(tn_thrift *t, const tn_thrift_field *field, tn_pq_chunk *chunk) {
-  uint8_t element_type;
   int64_t count;
-  if (!tn_thrift_list(t, field, &element_type, &count)) {
-    return;
-  }
-  if (element_type != TN_THRIFT_I32) {
-    tn_thrift_skip_elements(t, element_type, count);
+  if (!tn_thrift_list_of(t, field, TN_THRIFT_I32, &count)) {
     return;
   }
   for (int64_t i = 0; i < count; i++) {
@@ -584,13 +574,8 @@ static tarn_status parse_key_values(tn_arena *arena, tn_thrift *t, const tn_thri
                                     tn_pq_footer *out, tarn_error *err) {
   tn_pq_key_value *list = NULL;
   size_t capacity = 0;
-  uint8_t element_type;
   int64_t count;
-  if (!tn_thrift_list(t, field, &element_type, &count)) {
-    return TARN_OK;
-  }
-  if (element_type != TN_THRIFT_STRUCT) {
-    tn_thrift_skip_elements(t, element_type, count);
+  if (!tn_thrift_list_of(t, field, TN_THRIFT_STRUCT, &count)) {
     return TARN_OK;
   }
   for (int64_t i = 0; i < count && tn_thrift_is_ok(t); i++) {

@@ -183,17 +183,12 @@ tarn_status tn_pq_offset_index_parse(tn_arena *arena, tn_slice bytes, int64_t n_
   memset(out, 0, sizeof(*out));
   tn_thrift_init(&t, bytes);
   while (tn_thrift_next(&t, &f)) {
-    uint8_t element_type;
     int64_t count;
     if (f.id != 1 || out->n_pages > 0) {
       tn_thrift_skip(&t, &f);
       continue;
     }
-    if (!tn_thrift_list(&t, &f, &element_type, &count)) {
-      continue;
-    }
-    if (element_type != TN_THRIFT_STRUCT) {
-      tn_thrift_skip_elements(&t, element_type, count);
+    if (!tn_thrift_list_of(&t, &f, TN_THRIFT_STRUCT, &count)) {
       continue;
     }
     for (int64_t i = 0; i < count && is_good; i++) {

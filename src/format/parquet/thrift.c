@@ -282,6 +282,19 @@ bool tn_thrift_list(tn_thrift *t, const tn_thrift_field *field, uint8_t *element
   return tn_thrift_is_ok(t);
 }
 
+bool tn_thrift_list_of(tn_thrift *t, const tn_thrift_field *field, uint8_t element_type,
+                       int64_t *count) {
+  uint8_t found;
+  if (!tn_thrift_list(t, field, &found, count)) {
+    return false;
+  }
+  if (found != element_type) {
+    tn_thrift_skip_elements(t, found, *count);
+    return false;
+  }
+  return true;
+}
+
 int64_t tn_thrift_element_int(tn_thrift *t) {
   return read_zigzag(t);
 }

@@ -68,6 +68,9 @@ bool tn_thrift_open(tn_thrift *t, const tn_thrift_field *field);
 /* true: the field is a list of *count elements of *element_type (0 <= count <= bytes left). */
 bool tn_thrift_list(tn_thrift *t, const tn_thrift_field *field, uint8_t *element_type,
                     int64_t *count);
+/* The same with elements of this type; a list of others is stepped over. */
+bool tn_thrift_list_of(tn_thrift *t, const tn_thrift_field *field, uint8_t element_type,
+                       int64_t *count);
 void tn_thrift_skip(tn_thrift *t, const tn_thrift_field *field);
 
 /* Elements of a list. */
