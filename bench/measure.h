@@ -2,6 +2,7 @@
 #ifndef TN_BENCH_MEASURE_H
 #define TN_BENCH_MEASURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,20 @@ static inline double memory_mb(const char *name) {
     fclose(f);
   }
   return found;
+}
+
+/* Is the name in a list like "a,b,c"? In none (NULL) all names are. */
+static inline bool is_listed(const char *names, const char *name) {
+  size_t n = strlen(name);
+  for (const char *at = names; at != NULL && *at != '\0';) {
+    const char *end = strchr(at, ',');
+    size_t len = end != NULL ? (size_t)(end - at) : strlen(at);
+    if (len == n && memcmp(at, name, n) == 0) {
+      return true;
+    }
+    at += len + (end != NULL);
+  }
+  return names == NULL;
 }
 
 /* The splitmix64 of a number: the same rows here and in bench/peers. */

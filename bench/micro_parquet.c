@@ -7,9 +7,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "format/parquet/parquet.h"
+#include "measure.h"
 
 typedef struct bench {
   tarn_env *env;
@@ -21,30 +21,11 @@ typedef struct bench {
   uint64_t sum;
 } bench;
 
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void check(tarn_status st, const tarn_error *err) {
   if (st != TARN_OK) {
     fprintf(stderr, "micro_parquet: %s\n", err->message);
     exit(1);
   }
-}
-
-static bool is_wanted(const char *columns, const char *name) {
-  size_t n = strlen(name);
-  for (const char *at = columns; at != NULL && *at != '\0';) {
-    const char *end = strchr(at, ',');
-    size_t len = end != NULL ? (size_t)(end - at) : strlen(at);
-    if (len == n && memcmp(at, name, n) == 0) {
-      return true;
-    }
-    at += len + (end != NULL);
-  }
-  return columns == NULL;
 }
 
 /* A few values of each column, so that a wrong read shows. */
@@ -74,7 +55,7 @@ static void read_file(bench *b, const char *path) {
   check(tn_format_open(b->env, b->storage, &tn_parquet_format, path, &file, &err), &err);
   check(file->ops->schema(file, &arena, &fields, &n_fields, &err), &err);
   for (int32_t i = 0; i < n_fields; i++) {
-    if (is_wanted(b->columns, fields[i].name)) {
+    if (is_listed(b->columns, fields[i].name)) {
       fields[n++] = fields[i];
     }
   }
@@ -124,14 +105,14 @@ int main(int argc, char **argv) {
   check(tarn_env_create(NULL, &b.env, &err), &err);
   check(tn_storage_local(b.env, &b.storage, &err), &err);
   for (int round = 0; round < rounds; round++) {
-    double begin = cpu_seconds();
+    double begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
     b.n_rows = 0;
     b.sum = 0;
     for (int i = 0; i < n_files; i++) {
       read_file(&b, argv[first_file + i]);
     }
-    printf("%lld rows  %.4f CPU s  sum %016llx\n", (long long)b.n_rows, cpu_seconds() - begin,
-           (unsigned long long)b.sum);
+    printf("%lld rows  %.4f CPU s  sum %016llx\n", (long long)b.n_rows,
+           seconds(CLOCK_PROCESS_CPUTIME_ID) - begin, (unsigned long long)b.sum);
   }
   tn_storage_release(b.storage);
   tarn_env_free(b.env);

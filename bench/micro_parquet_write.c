@@ -8,10 +8,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "format/parquet/parquet.h"
 #include "format/parquet/write.h"
+#include "measure.h"
 
 #define MAX_BATCHES 100000
 
@@ -30,30 +30,11 @@ typedef struct bench {
   size_t n_batches;
 } bench;
 
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void check(tarn_status st, const tarn_error *err) {
   if (st != TARN_OK) {
     fprintf(stderr, "micro_parquet_write: %s\n", err->message);
     exit(1);
   }
-}
-
-static bool is_wanted(const char *columns, const char *name) {
-  size_t n = strlen(name);
-  for (const char *at = columns; at != NULL && *at != '\0';) {
-    const char *end = strchr(at, ',');
-    size_t len = end != NULL ? (size_t)(end - at) : strlen(at);
-    if (len == n && memcmp(at, name, n) == 0) {
-      return true;
-    }
-    at += len + (end != NULL);
-  }
-  return columns == NULL;
 }
 
 static void read_file(bench *b, const char *path) {
@@ -66,7 +47,7 @@ static void read_file(bench *b, const char *path) {
   check(tn_format_open(b->env, b->storage, &tn_parquet_format, path, &file, &err), &err);
   check(file->ops->schema(file, &b->arena, &fields, &n_fields, &err), &err);
   for (int32_t i = 0; i < n_fields; i++) {
-    if (is_wanted(b->columns, fields[i].name)) {
+    if (is_listed(b->columns, fields[i].name)) {
       fields[n++] = fields[i];
     }
   }
@@ -157,10 +138,10 @@ int main(int argc, char **argv) {
     read_file(&b, argv[1 + i]);
   }
   for (int round = 0; round < rounds; round++) {
-    double begin = cpu_seconds();
+    double begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
     write_all(&b);
-    printf("%lld rows  %.4f CPU s  %lld bytes\n", (long long)b.n_rows, cpu_seconds() - begin,
-           (long long)b.n_bytes);
+    printf("%lld rows  %.4f CPU s  %lld bytes\n", (long long)b.n_rows,
+           seconds(CLOCK_PROCESS_CPUTIME_ID) - begin, (long long)b.n_bytes);
   }
   for (size_t i = 0; i < b.n_batches; i++) {
     tn_batch_reset(b.env, &b.batches[i]);
