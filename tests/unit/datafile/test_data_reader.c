@@ -44,6 +44,26 @@ static void end(reading *r) {
   tm_end(&r->tm);
 }
 
+static int setup(void **state) {
+  *state = malloc(sizeof(reading));
+  begin(*state);
+  return 0;
+}
+
+static int teardown(void **state) {
+  end(*state);
+  free(*state);
+  return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+/* The file of the table that is read. */
+static void put_file(reading *r, const char *columns, const char *rows) {
+  r->file = dm_append(&r->tm, "/t", "f.avro", columns, rows);
+  r->path = dm_path(&r->tm, "/t", "f.avro");
+}
+
 static void add_rows(reading *r, const tn_batch *first, const tn_batch *rest,
                      const uint8_t *alive) {
   for (int32_t c = 0; c < first->n_columns; c++) {
@@ -124,104 +144,81 @@ static void assert_fails(reading *r, tarn_status status, const char *text) {
 /* ------------------------------------------------------------------ columns */
 
 static void data_reader__reads_older_files_as_the_table_is_today(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT NOT NULL|1 b STRING|2 gone INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT NOT NULL|b STRING|gone INT", "1|x|9;2|null|8");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  tm_schema(&r.tm, 1, "1 renamed STRING|0 a BIGINT NOT NULL|3 gone INT", "", "", "");
-  open_table(&r, "");
-  assert_read(&r, "x|1|null;null|2|null");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT NOT NULL|1 b STRING|2 gone INT", "", "", "");
+  put_file(r, "a INT NOT NULL|b STRING|gone INT", "1|x|9;2|null|8");
+  tm_schema(&r->tm, 1, "1 renamed STRING|0 a BIGINT NOT NULL|3 gone INT", "", "", "");
+  open_table(r, "");
+  assert_read(r, "x|1|null;null|2|null");
 }
 
 static void data_reader__names_file_and_column_of_a_value_that_cannot_be_cast(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a STRING", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a STRING", "12;junk");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  tm_schema(&r.tm, 1, "0 number INT", "", "", "");
-  open_table(&r, "");
-  assert_fails(&r, TARN_E_INVALID, "/t/f.avro");
-  assert_fails(&r, TARN_E_INVALID, "number");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a STRING", "", "", "");
+  put_file(r, "a STRING", "12;junk");
+  tm_schema(&r->tm, 1, "0 number INT", "", "", "");
+  open_table(r, "");
+  assert_fails(r, TARN_E_INVALID, "/t/f.avro");
+  assert_fails(r, TARN_E_INVALID, "number");
 }
 
 static void data_reader__takes_partition_keys_from_the_partition(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 p INT|1 a INT", "p", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "p INT|a INT", "5|1;5|2");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  r.request.partition = tm_row(&r.tm, "INT", "7");
-  open_table(&r, "");
-  assert_read(&r, "7|1;7|2");
-  assert_true(r.has_encoded);
-  r.has_encoded = false;
-  r.request.wants_flat = true;
-  assert_read(&r, "7|1;7|2");
-  assert_false(r.has_encoded);
-  r.request.partition = tm_row(&r.tm, "INT", "null");
-  assert_read(&r, "null|1;null|2");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 p INT|1 a INT", "p", "", "");
+  put_file(r, "p INT|a INT", "5|1;5|2");
+  r->request.partition = tm_row(&r->tm, "INT", "7");
+  open_table(r, "");
+  assert_read(r, "7|1;7|2");
+  assert_true(r->has_encoded);
+  r->has_encoded = false;
+  r->request.wants_flat = true;
+  assert_read(r, "7|1;7|2");
+  assert_false(r->has_encoded);
+  r->request.partition = tm_row(&r->tm, "INT", "null");
+  assert_read(r, "null|1;null|2");
 }
 
 static void data_reader__reads_sequence_numbers_and_kinds(void **state) {
+  reading *r = *state;
   static const tn_field fields[] = {
       {.id = 1,
        .name = "v",
        .type = {.root = TN_VARCHAR, .is_nullable = true, .length = INT32_MAX}},
       {.id = TN_FIELD_ID_SEQUENCE_NUMBER, .name = "_SEQUENCE_NUMBER", .type = {.root = TN_BIGINT}},
       {.id = TN_FIELD_ID_VALUE_KIND, .name = "_VALUE_KIND", .type = {.root = TN_TINYINT}}};
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 k INT NOT NULL|1 v STRING", "", "k", "bucket=1");
-  r.file = dm_keyed(&r.tm, "/t", "f.avro", 1, "k INT NOT NULL|v STRING", "7|+|1|a;9|-|2|b");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.first = fields;
-  r.n_first = 3;
-  r.is_key_value = true;
-  assert_read(&r, "a|7|0;b|9|3");
-  end(&r);
+  tm_schema(&r->tm, 0, "0 k INT NOT NULL|1 v STRING", "", "k", "bucket=1");
+  r->file = dm_keyed(&r->tm, "/t", "f.avro", 1, "k INT NOT NULL|v STRING", "7|+|1|a;9|-|2|b");
+  r->path = dm_path(&r->tm, "/t", "f.avro");
+  open_table(r, "");
+  r->first = fields;
+  r->n_first = 3;
+  r->is_key_value = true;
+  assert_read(r, "a|7|0;b|9|3");
 }
 
 static void data_reader__counts_rows_of_which_no_column_is_wanted(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "1;2;3");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  tm_schema(&r.tm, 1, "5 added INT", "", "", "");
-  open_table(&r, "");
-  assert_read(&r, "null;null;null");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "1;2;3");
+  tm_schema(&r->tm, 1, "5 added INT", "", "", "");
+  open_table(r, "");
+  assert_read(r, "null;null;null");
 }
 
 /* ------------------------------------------------------------------ groups */
 
 static void data_reader__reads_the_rest_of_batches_that_are_asked_for(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT|1 b STRING", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT|b STRING", "1|a;2|b;3|c;4|d;5|e");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.n_first = 1;
-  r.rest = r.first + 1;
-  r.n_rest = 1;
-  r.max_rows = 2;
-  assert_read(&r, "1;2 + a;b;3;4 + c;d;5 + e");
-  r.skips_rest = true;
-  assert_read(&r, "1;2;3;4 + c;d;5");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT|1 b STRING", "", "", "");
+  put_file(r, "a INT|b STRING", "1|a;2|b;3|c;4|d;5|e");
+  open_table(r, "");
+  r->n_first = 1;
+  r->rest = r->first + 1;
+  r->n_rest = 1;
+  r->max_rows = 2;
+  assert_read(r, "1;2 + a;b;3;4 + c;d;5 + e");
+  r->skips_rest = true;
+  assert_read(r, "1;2;3;4 + c;d;5");
 }
 
 /* A file of data/ in the memory storage; columns a INT, b STRING. */
@@ -293,52 +290,47 @@ static int64_t read_paged(reading *r, int64_t max_rows, int every, int64_t *n_fi
 }
 
 static void data_reader__keeps_both_groups_of_a_columnar_file_in_step(void **state) {
-  reading r;
+  reading *r = *state;
   int64_t n_first;
-  (void)state;
-  begin(&r);
-  put_parquet(&r, "paged.parquet", 1000);
+  put_parquet(r, "paged.parquet", 1000);
   for (int64_t max_rows = 1; max_rows < 2000; max_rows = max_rows * 3 + 1) {
     for (int every = 1; every < 5; every++) {
-      int64_t n = read_paged(&r, max_rows, every, &n_first);
+      int64_t n = read_paged(r, max_rows, every, &n_first);
       assert_int_equal(n_first, 1000);
       assert_true(every > 1 ? n < 1000 || max_rows > 1000 : n == 1000);
     }
   }
   /* The same with ranges that begin and end within pages, and a filter that drops row groups. */
   tn_ranges rows;
-  tn_ranges_init(&rows, &r.tm.env->mem);
+  tn_ranges_init(&rows, &r->tm.env->mem);
   OK(tn_ranges_add(&rows, 3, 77, err));
   OK(tn_ranges_add(&rows, 299, 301, err));
   OK(tn_ranges_add(&rows, 555, 950, err));
-  r.request.rows = &rows;
+  r->request.rows = &rows;
   for (int every = 1; every < 4; every++) {
-    read_paged(&r, 20, every, &n_first);
+    read_paged(r, 20, every, &n_first);
     assert_int_equal(n_first, 74 + 2 + 395);
   }
-  r.request.pushed = tm_where(&r.tm, r.table, "a >= 900");
-  read_paged(&r, 20, 1, &n_first);
+  r->request.pushed = tm_where(&r->tm, r->table, "a >= 900");
+  read_paged(r, 20, 1, &n_first);
   assert_true(n_first >= 50 && n_first < 471);
   tn_ranges_reset(&rows);
-  end(&r);
 }
 
 /* 300 values of 100,000 bytes: the reader of the rest ends its batches early. */
 static void data_reader__joins_batches_of_the_rest_that_end_early(void **state) {
-  reading r;
+  reading *r = *state;
   tn_data_shape *shape;
   tn_data_reader *reader;
   tn_batch first = {0}, rest = {0};
   const uint8_t *alive;
   int64_t n = 0;
-  (void)state;
-  begin(&r);
-  put_parquet(&r, "large.parquet", 300);
-  OK(tn_data_shape_create(r.table, r.first, 1, r.rest, 1, false, &shape, err));
-  r.request.shape = shape;
-  r.request.file = &r.file;
-  r.request.path = r.path;
-  OK(tn_data_reader_open(&r.request, &reader, err));
+  put_parquet(r, "large.parquet", 300);
+  OK(tn_data_shape_create(r->table, r->first, 1, r->rest, 1, false, &shape, err));
+  r->request.shape = shape;
+  r->request.file = &r->file;
+  r->request.path = r->path;
+  OK(tn_data_reader_open(&r->request, &reader, err));
   for (;;) {
     OK(tn_data_reader_next(reader, 200, &first, &alive, err));
     if (first.n_rows == 0) {
@@ -354,135 +346,108 @@ static void data_reader__joins_batches_of_the_rest_that_end_early(void **state) 
     n += rest.n_rows;
   }
   assert_int_equal(n, 300);
-  tn_batch_reset(r.tm.env, &first);
-  tn_batch_reset(r.tm.env, &rest);
+  tn_batch_reset(r->tm.env, &first);
+  tn_batch_reset(r->tm.env, &rest);
   tn_data_reader_free(reader);
   tn_data_shape_free(shape);
-  end(&r);
 }
 
 static void data_reader__refuses_a_columnar_file_of_another_number_of_rows(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  put_parquet(&r, "paged.parquet", 999);
-  assert_fails(&r, TARN_E_CORRUPT, "holds 1000 rows");
-  end(&r);
+  reading *r = *state;
+  put_parquet(r, "paged.parquet", 999);
+  assert_fails(r, TARN_E_CORRUPT, "holds 1000 rows");
 }
 
 /* ------------------------------------------------------------------ rows */
 
 static void data_reader__clears_deleted_rows(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "1;2;3;4");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.max_rows = 2;
-  r.request.deletions = dm_deletions(&r.tm, "0,1,3");
-  assert_read(&r, "1;2 !0 !1;3;4 !1");
-  tn_dv_release(r.request.deletions);
-  r.request.deletions = dm_deletions(&r.tm, "0,1,2,3");
-  assert_read(&r, "");
-  assert_int_equal(r.selected_rows, 0);
-  tn_dv_release(r.request.deletions);
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "1;2;3;4");
+  open_table(r, "");
+  r->max_rows = 2;
+  r->request.deletions = dm_deletions(&r->tm, "0,1,3");
+  assert_read(r, "1;2 !0 !1;3;4 !1");
+  tn_dv_release(r->request.deletions);
+  r->request.deletions = dm_deletions(&r->tm, "0,1,2,3");
+  assert_read(r, "");
+  assert_int_equal(r->selected_rows, 0);
+  tn_dv_release(r->request.deletions);
 }
 
 static void data_reader__steps_over_long_deleted_stretches(void **state) {
-  reading r;
+  reading *r = *state;
   char rows[3000 * 8] = "", deleted[1100 * 6] = "";
   size_t at = 0, del_at = 0;
-  (void)state;
-  begin(&r);
   for (int i = 0; i < 3000; i++) {
     at += (size_t)sprintf(rows + at, "%s%d", i > 0 ? ";" : "", i);
   }
   for (int i = 1024; i < 2048; i++) {
     del_at += (size_t)sprintf(deleted + del_at, "%d,", i);
   }
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", rows);
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.request.deletions = dm_deletions(&r.tm, deleted);
-  OK(read_whole(&r, err));
-  OK(tn_buf_append(&r.text, "", 1, err));
-  assert_int_equal(r.selected_rows, 3000 - 1024);
-  assert_non_null(strstr((const char *)r.text.data, ";1023;2048;"));
-  tn_dv_release(r.request.deletions);
-  end(&r);
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", rows);
+  open_table(r, "");
+  r->request.deletions = dm_deletions(&r->tm, deleted);
+  OK(read_whole(r, err));
+  OK(tn_buf_append(&r->text, "", 1, err));
+  assert_int_equal(r->selected_rows, 3000 - 1024);
+  assert_non_null(strstr((const char *)r->text.data, ";1023;2048;"));
+  tn_dv_release(r->request.deletions);
 }
 
 static void data_reader__gives_selected_rows_alone(void **state) {
-  reading r;
+  reading *r = *state;
   tn_ranges rows;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "0;1;2;3;4;5;6");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  tn_ranges_init(&rows, &r.tm.env->mem);
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "0;1;2;3;4;5;6");
+  open_table(r, "");
+  tn_ranges_init(&rows, &r->tm.env->mem);
   OK(tn_ranges_add(&rows, 1, 3, err));
   OK(tn_ranges_add(&rows, 5, 100, err));
-  r.request.rows = &rows;
-  assert_read(&r, "1;2;5;6");
-  assert_int_equal(r.selected_rows, 4);
+  r->request.rows = &rows;
+  assert_read(r, "1;2;5;6");
+  assert_int_equal(r->selected_rows, 4);
   tn_ranges_reset(&rows);
-  end(&r);
 }
 
 static void data_reader__reads_nothing_when_a_missing_column_must_not_be_null(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "1;2");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  tm_schema(&r.tm, 1, "0 a INT|1 added INT|2 p INT", "p", "", "");
-  open_table(&r, "");
-  r.request.partition = tm_row(&r.tm, "INT", "7");
-  r.request.pushed = tm_where(&r.tm, r.table, "added IS NOT NULL");
-  assert_read(&r, "");
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "1;2");
+  tm_schema(&r->tm, 1, "0 a INT|1 added INT|2 p INT", "p", "", "");
+  open_table(r, "");
+  r->request.partition = tm_row(&r->tm, "INT", "7");
+  r->request.pushed = tm_where(&r->tm, r->table, "added IS NOT NULL");
+  assert_read(r, "");
   /* A partition key is not looked for in the file. */
-  r.request.pushed = tm_where(&r.tm, r.table, "p = 7 AND added IS NULL");
-  assert_read(&r, "1|null|7;2|null|7");
-  end(&r);
+  r->request.pushed = tm_where(&r->tm, r->table, "p = 7 AND added IS NULL");
+  assert_read(r, "1|null|7;2|null|7");
 }
 
 /* ------------------------------------------------------------------ trouble */
 
 static void data_reader__refuses_a_wrong_number_of_rows(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "1;2;3");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.file.row_count = 4;
-  assert_fails(&r, TARN_E_CORRUPT, "f.avro");
-  r.file.row_count = 2;
-  assert_fails(&r, TARN_E_CORRUPT, "f.avro");
-  r.file.row_count = -1;
-  assert_fails(&r, TARN_E_CORRUPT, "-1");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "1;2;3");
+  open_table(r, "");
+  r->file.row_count = 4;
+  assert_fails(r, TARN_E_CORRUPT, "f.avro");
+  r->file.row_count = 2;
+  assert_fails(r, TARN_E_CORRUPT, "f.avro");
+  r->file.row_count = -1;
+  assert_fails(r, TARN_E_CORRUPT, "-1");
 }
 
 static void data_reader__tells_that_a_lost_file_may_have_expired(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = tm_entry("gone.avro", 3).file;
-  r.path = "/t/gone.avro";
-  open_table(&r, "");
-  assert_fails(&r, TARN_E_NOT_FOUND, "/t/gone.avro");
-  assert_fails(&r, TARN_E_NOT_FOUND, "expired");
-  end(&r);
+  reading *r = *state;
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  r->file = tm_entry("gone.avro", 3).file;
+  r->path = "/t/gone.avro";
+  open_table(r, "");
+  assert_fails(r, TARN_E_NOT_FOUND, "/t/gone.avro");
+  assert_fails(r, TARN_E_NOT_FOUND, "expired");
 }
 
 static int n_warnings;
@@ -493,112 +458,99 @@ static void count_warnings(void *ctx, tarn_log_level level, const char *message)
 }
 
 static void data_reader__skips_lost_files_when_told_so(void **state) {
-  reading r;
-  (void)state;
-  begin(&r);
-  r.tm.env->log = count_warnings;
-  r.tm.env->log_level = TARN_LOG_WARN;
+  reading *r = *state;
+  r->tm.env->log = count_warnings;
+  r->tm.env->log_level = TARN_LOG_WARN;
   n_warnings = 0;
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = tm_entry("gone.avro", 3).file;
-  r.path = "/t/gone.avro";
-  open_table(&r, "scan.ignore-lost-files=true");
-  assert_read(&r, "");
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  r->file = tm_entry("gone.avro", 3).file;
+  r->path = "/t/gone.avro";
+  open_table(r, "scan.ignore-lost-files=true");
+  assert_read(r, "");
   assert_int_equal(n_warnings, 1);
-  end(&r);
 }
 
 static void data_reader__ends_corrupt_files_early_when_told_so(void **state) {
-  reading r;
+  reading *r = *state;
   tn_buf bytes;
   char rows[250 * 12] = "";
   size_t at = 0;
-  (void)state;
-  begin(&r);
   for (int i = 0; i < 250; i++) {
     at += (size_t)sprintf(rows + at, "%s%d|b%d", i > 0 ? ";" : "", i, i);
   }
-  tm_schema(&r.tm, 0, "0 a INT|1 b STRING", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT|b STRING", rows);
-  tn_buf_init(&bytes, &r.tm.env->mem, 1u << 20);
-  OK(tn_storage_read_all(r.tm.storage, dm_path(&r.tm, "/t", "f.avro"), &bytes, err));
+  tm_schema(&r->tm, 0, "0 a INT|1 b STRING", "", "", "");
+  r->file = dm_append(&r->tm, "/t", "f.avro", "a INT|b STRING", rows);
+  tn_buf_init(&bytes, &r->tm.env->mem, 1u << 20);
+  OK(tn_storage_read_all(r->tm.storage, dm_path(&r->tm, "/t", "f.avro"), &bytes, err));
   memset(bytes.data + bytes.len - 60, 0xff, 40); /* in the last block: rows from 200 on */
-  OK(tn_storage_memory_put(r.tm.storage, "/t/bad.avro", tn_buf_slice(&bytes), err));
+  OK(tn_storage_memory_put(r->tm.storage, "/t/bad.avro", tn_buf_slice(&bytes), err));
   tn_buf_reset(&bytes);
-  r.path = "/t/bad.avro";
-  r.max_rows = 50;
-  open_table(&r, "");
-  r.n_first = 1;
-  r.rest = r.first + 1;
-  r.n_rest = 1;
-  assert_fails(&r, TARN_E_CORRUPT, "bad.avro");
-  tn_table_release(r.table);
-  r.tm.env->log = count_warnings;
+  r->path = "/t/bad.avro";
+  r->max_rows = 50;
+  open_table(r, "");
+  r->n_first = 1;
+  r->rest = r->first + 1;
+  r->n_rest = 1;
+  assert_fails(r, TARN_E_CORRUPT, "bad.avro");
+  tn_table_release(r->table);
+  r->tm.env->log = count_warnings;
   n_warnings = 0;
-  open_table(&r, "scan.ignore-corrupt-files=true");
-  r.n_first = 1;
-  OK(read_whole(&r, err));
-  OK(tn_buf_append(&r.text, "", 1, err));
+  open_table(r, "scan.ignore-corrupt-files=true");
+  r->n_first = 1;
+  OK(read_whole(r, err));
+  OK(tn_buf_append(&r->text, "", 1, err));
   assert_int_equal(n_warnings, 1);
-  assert_int_equal(strncmp((const char *)r.text.data, "0;1;2;", 6), 0);
-  assert_non_null(strstr((const char *)r.text.data, ";199 + "));
-  assert_non_null(strstr((const char *)r.text.data, ";b199"));
-  end(&r);
+  assert_int_equal(strncmp((const char *)r->text.data, "0;1;2;", 6), 0);
+  assert_non_null(strstr((const char *)r->text.data, ";199 + "));
+  assert_non_null(strstr((const char *)r->text.data, ";b199"));
 }
 
 static void data_reader__refuses_formats_by_name(void **state) {
+  reading *r = *state;
   static const char *const names[] = {"/t/f.orc", "/t/f.csv", "/t/f.row", "/t/f.lance"};
-  reading r;
-  (void)state;
-  begin(&r);
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  open_table(&r, "");
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  open_table(r, "");
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    r.file = tm_entry("f", 3).file;
-    r.path = names[i];
-    assert_fails(&r, TARN_E_UNSUPPORTED, strrchr(names[i], '.') + 1);
+    r->file = tm_entry("f", 3).file;
+    r->path = names[i];
+    assert_fails(r, TARN_E_UNSUPPORTED, strrchr(names[i], '.') + 1);
   }
-  end(&r);
 }
 
 static void data_reader__stops_when_cancelled(void **state) {
-  reading r;
+  reading *r = *state;
   tarn_cancel *cancel;
-  (void)state;
-  begin(&r);
-  OK(tarn_cancel_create(r.tm.env, &cancel, err));
-  tm_schema(&r.tm, 0, "0 a INT", "", "", "");
-  r.file = dm_append(&r.tm, "/t", "f.avro", "a INT", "1");
-  r.path = dm_path(&r.tm, "/t", "f.avro");
-  open_table(&r, "");
-  r.request.cancel = cancel;
+  OK(tarn_cancel_create(r->tm.env, &cancel, err));
+  tm_schema(&r->tm, 0, "0 a INT", "", "", "");
+  put_file(r, "a INT", "1");
+  open_table(r, "");
+  r->request.cancel = cancel;
   tarn_cancel_set(cancel);
-  assert_fails(&r, TARN_E_CANCELLED, "cancel");
+  assert_fails(r, TARN_E_CANCELLED, "cancel");
   tarn_cancel_free(cancel);
-  end(&r);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(data_reader__reads_older_files_as_the_table_is_today),
-      cmocka_unit_test(data_reader__names_file_and_column_of_a_value_that_cannot_be_cast),
-      cmocka_unit_test(data_reader__takes_partition_keys_from_the_partition),
-      cmocka_unit_test(data_reader__reads_sequence_numbers_and_kinds),
-      cmocka_unit_test(data_reader__counts_rows_of_which_no_column_is_wanted),
-      cmocka_unit_test(data_reader__reads_the_rest_of_batches_that_are_asked_for),
-      cmocka_unit_test(data_reader__keeps_both_groups_of_a_columnar_file_in_step),
-      cmocka_unit_test(data_reader__joins_batches_of_the_rest_that_end_early),
-      cmocka_unit_test(data_reader__refuses_a_columnar_file_of_another_number_of_rows),
-      cmocka_unit_test(data_reader__clears_deleted_rows),
-      cmocka_unit_test(data_reader__steps_over_long_deleted_stretches),
-      cmocka_unit_test(data_reader__gives_selected_rows_alone),
-      cmocka_unit_test(data_reader__reads_nothing_when_a_missing_column_must_not_be_null),
-      cmocka_unit_test(data_reader__refuses_a_wrong_number_of_rows),
-      cmocka_unit_test(data_reader__tells_that_a_lost_file_may_have_expired),
-      cmocka_unit_test(data_reader__skips_lost_files_when_told_so),
-      cmocka_unit_test(data_reader__ends_corrupt_files_early_when_told_so),
-      cmocka_unit_test(data_reader__refuses_formats_by_name),
-      cmocka_unit_test(data_reader__stops_when_cancelled),
+      TEST(data_reader__reads_older_files_as_the_table_is_today),
+      TEST(data_reader__names_file_and_column_of_a_value_that_cannot_be_cast),
+      TEST(data_reader__takes_partition_keys_from_the_partition),
+      TEST(data_reader__reads_sequence_numbers_and_kinds),
+      TEST(data_reader__counts_rows_of_which_no_column_is_wanted),
+      TEST(data_reader__reads_the_rest_of_batches_that_are_asked_for),
+      TEST(data_reader__keeps_both_groups_of_a_columnar_file_in_step),
+      TEST(data_reader__joins_batches_of_the_rest_that_end_early),
+      TEST(data_reader__refuses_a_columnar_file_of_another_number_of_rows),
+      TEST(data_reader__clears_deleted_rows),
+      TEST(data_reader__steps_over_long_deleted_stretches),
+      TEST(data_reader__gives_selected_rows_alone),
+      TEST(data_reader__reads_nothing_when_a_missing_column_must_not_be_null),
+      TEST(data_reader__refuses_a_wrong_number_of_rows),
+      TEST(data_reader__tells_that_a_lost_file_may_have_expired),
+      TEST(data_reader__skips_lost_files_when_told_so),
+      TEST(data_reader__ends_corrupt_files_early_when_told_so),
+      TEST(data_reader__refuses_formats_by_name),
+      TEST(data_reader__stops_when_cancelled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
