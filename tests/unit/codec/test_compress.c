@@ -1,6 +1,4 @@
 /* Codecs: data of other writers, both ways in, and bad data. */
-#include "codec/compress.h"
-
 #include <brotli/encode.h>
 #include <lz4.h>
 #include <lz4frame.h>
@@ -9,27 +7,8 @@
 #include <zstd.h>
 
 #include "base/bytes.h"
+#include "codec_test.h"
 #include "support/files.h"
-#include "support/test.h"
-#include "support/torture.h"
-
-static tarn_env *env;
-static tn_codec_context *context;
-
-static int set_up(void **state) {
-  tarn_error err;
-  (void)state;
-  env = tn_test_env(1, 0);
-  assert_works(tn_codec_context_take(env, &context, &err), err);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tn_codec_context_give(context);
-  tarn_env_free(env);
-  return 0;
-}
 
 /* ------------------------------------------------------------------ compressing, for the tests */
 

@@ -1,30 +1,10 @@
 /* Compressing: what comes out is read back equal, fits its bound, and fails as told. */
 #include "base/bytes.h"
-#include "codec/compress.h"
-#include "support/test.h"
-#include "support/torture.h"
+#include "codec_test.h"
 
 static const tn_codec_id written_codecs[] = {TN_CODEC_NONE,       TN_CODEC_ZSTD,   TN_CODEC_LZ4_RAW,
                                              TN_CODEC_LZ4_HADOOP, TN_CODEC_SNAPPY, TN_CODEC_GZIP,
                                              TN_CODEC_DEFLATE,    TN_CODEC_BROTLI};
-
-static tarn_env *env;
-static tn_codec_context *context;
-
-static int set_up(void **state) {
-  tarn_error err;
-  (void)state;
-  env = tn_test_env(1, 0);
-  assert_works(tn_codec_context_take(env, &context, &err), err);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tn_codec_context_give(context);
-  tarn_env_free(env);
-  return 0;
-}
 
 /* kind 0: random bytes; 1: text that repeats itself; 2: zeros. */
 static uint8_t *make_bytes(size_t n, int kind) {

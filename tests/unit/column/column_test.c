@@ -417,3 +417,12 @@ void assert_vec(const tn_vec *vec, const char *expected) {
   assert_string_equal(text, expected);
   free(text);
 }
+
+size_t from_hex(const char *hex, uint8_t *out) {
+  size_t n = strlen(hex) / 2;
+  for (size_t i = 0; i < n; i++) {
+    char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+    out[i] = (uint8_t)strtoul(digits, NULL, 16);
+  }
+  return n;
+}

@@ -51,4 +51,7 @@ tarn_status encode_vec(tarn_env *env, const tn_vec *flat, char encoding, tn_vec 
 char *vec_text(const tn_vec *vec);
 void assert_vec(const tn_vec *vec, const char *expected);
 
+/* The bytes of a hex text without blanks; returns how many. */
+size_t from_hex(const char *hex, uint8_t *out);
+
 #endif

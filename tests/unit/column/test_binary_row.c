@@ -16,15 +16,6 @@ static void to_hex(tn_slice bytes, char *out) {
   out[2 * bytes.len] = '\0';
 }
 
-static size_t from_hex(const char *hex, uint8_t *out) {
-  size_t n = strlen(hex) / 2;
-  for (size_t i = 0; i < n; i++) {
-    char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-    out[i] = (uint8_t)strtoul(digits, NULL, 16);
-  }
-  return n;
-}
-
 static void build_row(column_test *t, const struct row_vector *v, tn_vec *row) {
   char json[4096];
   snprintf(json, sizeof(json), "[%s]", v->values);

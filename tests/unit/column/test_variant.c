@@ -7,15 +7,6 @@
 #include "column_test.h"
 #include "support/torture.h"
 
-static size_t from_hex(const char *hex, uint8_t *out) {
-  size_t n = strlen(hex) / 2;
-  for (size_t i = 0; i < n; i++) {
-    char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-    out[i] = (uint8_t)strtoul(digits, NULL, 16);
-  }
-  return n;
-}
-
 /* Cut the next tab-separated part off. */
 static char *next_part(char **line) {
   char *part = *line, *tab = strchr(part, '\t');

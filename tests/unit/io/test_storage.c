@@ -6,37 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/files.h"
-#include "support/test.h"
-#include "support/torture.h"
-
-typedef struct fixture {
-  tarn_env *env;
-  char *directory;
-  tn_storage *local, *memory;
-} fixture;
-
-static fixture f;
-
-static int set_up(void **state) {
-  tarn_error err;
-  (void)state;
-  f.env = tn_test_env(1, 0);
-  f.directory = tn_test_temp_dir();
-  assert_works(tn_storage_local(f.env, &f.local, &err), err);
-  assert_works(tn_storage_memory(f.env, &f.memory, &err), err);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tn_storage_release(f.local);
-  tn_storage_release(f.memory);
-  assert_int_equal(atomic_load(&f.env->mem.reserved_bytes), 0);
-  tarn_env_free(f.env);
-  tn_test_temp_dir_remove(f.directory);
-  return 0;
-}
+#include "both_storages.h"
 
 /* A file of both storages under the same path. */
 static char *put(const char *name, const char *content) {
@@ -46,10 +16,6 @@ static char *put(const char *name, const char *content) {
   assert_works(tn_storage_memory_put(f.memory, path, tn_slice_text(content), &err), err);
   return path;
 }
-
-#define FOR_BOTH(storage)                              \
-  for (tn_storage *storage = f.local; storage != NULL; \
-       storage = storage == f.local ? f.memory : NULL)
 
 static void read__gives_the_bytes_of_a_range(void **state) {
   char *path = put("a", "0123456789");
