@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "format/avro/avro.h"
 #include "format/avro/avro_file.h"
+#include "format/wanted_rows.h"
 #include "io/prefetch.h"
 
 #define BATCH_ROWS 8192
@@ -32,10 +33,7 @@ typedef struct reader {
   int32_t *prefetch_of_block; /* the range of prefetch a block lies in; -1: no wanted row */
   int64_t batch_rows;
 
-  tn_range all;
-  const tn_range *ranges; /* wanted rows; ranges[range] is the current one */
-  size_t n_ranges, range;
-  int64_t next_row; /* position in the file of the next row to give */
+  tn_wanted_rows rows;
 
   /* Where decoding is. */
   size_t block;
@@ -458,26 +456,6 @@ static tarn_status seek(reader *r, int64_t target) {
 
 /* ------------------------------------------------------------------ batches */
 
-/* Move to the next wanted row; false: none is left. */
-static bool find_row(reader *r) {
-  for (; r->range < r->n_ranges; r->range++) {
-    const tn_range *range = &r->ranges[r->range];
-    int64_t end = range->end < r->file->base.n_rows ? range->end : r->file->base.n_rows;
-    if (r->next_row < range->begin) {
-      r->next_row = range->begin;
-    }
-    if (r->next_row < end) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static int64_t rows_in_range(const reader *r) {
-  int64_t end = r->ranges[r->range].end;
-  return (end < r->file->base.n_rows ? end : r->file->base.n_rows) - r->next_row;
-}
-
 static tarn_status decode_rows(reader *r, int64_t n, int64_t *n_done) {
   for (int32_t i = 0; i < r->request.n_fields; i++) {
     if (!r->columns[i].is_missing) {
@@ -485,7 +463,7 @@ static tarn_status decode_rows(reader *r, int64_t n, int64_t *n_done) {
     }
   }
   r->build.weight = 0;
-  TN_TRY(seek(r, r->next_row));
+  TN_TRY(seek(r, r->rows.position));
   for (*n_done = 0; *n_done < n && r->build.weight < BATCH_INPUT_BYTES; ++*n_done) {
     if (r->row == r->block_end) {
       TN_TRY(open_block(r, r->block + 1));
@@ -502,12 +480,12 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
   tn_batch_clear(r->base.env, out);
   out->n_rows = 0;
   TN_TRY(tn_cancel_check(r->request.cancel, err));
-  if (!find_row(r)) {
+  n = tn_wanted_rows_find(&r->rows);
+  if (n == 0) {
     return TARN_OK;
   }
   r->build.err = err;
   r->build.st = TARN_OK;
-  n = rows_in_range(r);
   n = n < max_rows ? n : max_rows;
   n = n < r->batch_rows ? n : r->batch_rows;
   if (r->reads_nothing) {
@@ -520,8 +498,8 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
                                             r->request.allows_encoded, &out->columns[i]));
   }
   out->n_rows = n_done;
-  out->first_position = r->next_row;
-  r->next_row += n_done;
+  out->first_position = r->rows.position;
+  r->rows.position += n_done;
   return TARN_OK;
 failed:
   tn_avro_column_drop(r->columns, r->request.n_fields);
@@ -533,12 +511,7 @@ failed:
 static tarn_status skip_rows(tn_reader *base, int64_t n_rows, tarn_error *err) {
   reader *r = (reader *)base;
   (void)err; /* the rows are stepped over when the next batch is asked for */
-  while (n_rows > 0 && find_row(r)) {
-    int64_t n = rows_in_range(r);
-    n = n < n_rows ? n : n_rows;
-    r->next_row += n;
-    n_rows -= n;
-  }
+  tn_wanted_rows_skip(&r->rows, n_rows);
   return TARN_OK;
 }
 
@@ -635,8 +608,10 @@ static void choose_batch_rows(reader *r) {
 static tarn_status plan_reads(reader *r, tarn_error *err) {
   const tn_avro_file *f = r->file;
   tn_byte_range *runs = tn_arena_calloc(&r->arena, f->n_blocks + 1, sizeof(*runs));
+  const tn_range all = {0, f->base.n_rows};
+  const tn_range *ranges = r->rows.ranges != NULL ? r->rows.ranges->items : &all;
+  size_t n_ranges = r->rows.ranges != NULL ? r->rows.ranges->count : 1, range = 0;
   int32_t n_runs = 0;
-  size_t range = 0;
   r->prefetch_of_block = tn_arena_calloc(&r->arena, f->n_blocks + 1, sizeof(int32_t));
   if (runs == NULL || r->prefetch_of_block == NULL) {
     return tn_oom(err);
@@ -644,11 +619,11 @@ static tarn_status plan_reads(reader *r, tarn_error *err) {
   for (size_t i = 0; i < f->n_blocks; i++) {
     const tn_avro_block *block = &f->blocks[i].block;
     int64_t first = f->blocks[i].first_row;
-    while (range < r->n_ranges && r->ranges[range].end <= first) {
+    while (range < n_ranges && ranges[range].end <= first) {
       range++;
     }
     r->prefetch_of_block[i] = -1;
-    if (range == r->n_ranges || r->ranges[range].begin >= first + block->n_records) {
+    if (range == n_ranges || ranges[range].begin >= first + block->n_records) {
       continue;
     }
     if (i == 0 || r->prefetch_of_block[i - 1] < 0) {
@@ -678,9 +653,7 @@ tarn_status tn_avro_file_read(tn_format_file *file, const tn_read_request *reque
   tn_avro_program_init(&r->program, &file->env->mem);
   tn_avro_program_init(&r->skip_program, &file->env->mem);
   tn_avro_unpacker_init(&r->unpacker, file->env);
-  r->all.end = file->n_rows;
-  r->ranges = request->rows != NULL ? request->rows->items : &r->all;
-  r->n_ranges = request->rows != NULL ? request->rows->count : 1;
+  r->rows = (tn_wanted_rows){.ranges = request->rows, .n_rows = file->n_rows};
   TN_TRY_TO(failed, make_columns(r, err));
   TN_TRY_TO(failed, compile(r, err));
   choose_batch_rows(r);

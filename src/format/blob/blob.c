@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "codec/hash.h"
 #include "format/blob/blob_descriptor.h"
+#include "format/wanted_rows.h"
 
 #define MAGIC 1481511375u
 #define VERSION 1
@@ -188,31 +189,10 @@ typedef struct reader {
   tn_reader base;
   blob_file *file;
   tn_read_request request;
-  tn_range all;
-  const tn_range *ranges;
-  size_t n_ranges, range;
-  int64_t next_row;
+  tn_wanted_rows rows;
   int64_t most_bytes; /* of a batch */
   uint8_t *scratch;   /* AT_ONCE bytes; NULL until it is needed */
 } reader;
-
-/* Move to the next wanted row; false: none is left. */
-static bool find_row(reader *r) {
-  for (; r->range < r->n_ranges; r->range++) {
-    if (r->next_row < r->ranges[r->range].begin) {
-      r->next_row = r->ranges[r->range].begin;
-    }
-    if (r->next_row < r->ranges[r->range].end && r->next_row < r->file->base.n_rows) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static int64_t rows_in_range(const reader *r) {
-  int64_t end = r->ranges[r->range].end, n_rows = r->file->base.n_rows;
-  return (end < n_rows ? end : n_rows) - r->next_row;
-}
 
 static bool is_null(const blob_file *f, int64_t row) {
   return f->starts[row] == f->starts[row + 1];
@@ -231,7 +211,7 @@ static tarn_status choose_rows(const reader *r, int64_t *n, int64_t *sum, tarn_e
   const uint8_t *placeholders = r->file->placeholders;
   *sum = 0;
   for (int64_t i = 0; i < *n; i++) {
-    int64_t row = r->next_row + i;
+    int64_t row = r->rows.position + i;
     int64_t bytes = is_null(r->file, row) ? 0 : value_bytes(r, row);
     if (i > 0 && bytes > r->most_bytes - *sum) {
       *n = i;
@@ -316,9 +296,9 @@ static tarn_status read_small(reader *r, int64_t row, int64_t end, uint8_t *to, 
 
 static tarn_status read_values(reader *r, int64_t n, tn_vec *out, tarn_error *err) {
   const int64_t *starts = r->file->starts;
-  int64_t end = r->next_row + n;
-  for (int64_t row = r->next_row, next; row < end; row = next) {
-    uint8_t *to = (uint8_t *)out->values + out->offsets[row - r->next_row];
+  int64_t end = r->rows.position + n;
+  for (int64_t row = r->rows.position, next; row < end; row = next) {
+    uint8_t *to = (uint8_t *)out->values + out->offsets[row - r->rows.position];
     for (next = row; next < end && starts[next + 1] - starts[row] <= AT_ONCE; next++) {
     }
     TN_TRY(tn_cancel_check(r->request.cancel, err));
@@ -337,7 +317,7 @@ static tarn_status read_values(reader *r, int64_t n, tn_vec *out, tarn_error *er
 static void make_descriptors(reader *r, int64_t n, tn_vec *out) {
   const int64_t *starts = r->file->starts;
   for (int64_t i = 0; i < n; i++) {
-    int64_t row = r->next_row + i;
+    int64_t row = r->rows.position + i;
     tn_blob_descriptor d = {tn_slice_text(r->request.blob_uri), starts[row] + RECORD_HEAD,
                             starts[row + 1] - starts[row] - RECORD_EXTRA};
     if (!is_null(r->file, row)) {
@@ -351,7 +331,7 @@ static tarn_status fill_column(reader *r, int64_t n, int64_t sum, tn_vec *out, t
   int32_t at = 0;
   TN_TRY(tn_vec_alloc(r->base.env, out, n, (size_t)sum, err));
   for (int64_t i = 0; i < n; i++) {
-    int64_t row = r->next_row + i;
+    int64_t row = r->rows.position + i;
     at += is_null(r->file, row) ? 0 : (int32_t)value_bytes(r, row);
     out->offsets[i + 1] = at;
     if (is_null(r->file, row)) {
@@ -376,10 +356,10 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
   tn_batch_clear(r->base.env, out);
   out->n_rows = 0;
   TN_TRY(tn_cancel_check(r->request.cancel, err));
-  if (!find_row(r)) {
+  n = tn_wanted_rows_find(&r->rows);
+  if (n == 0) {
     return TARN_OK;
   }
-  n = rows_in_range(r);
   n = n < max_rows ? n : max_rows;
   n = n < r->request.batch_rows || r->request.batch_rows <= 0 ? n : r->request.batch_rows;
   n = n < BATCH_ROWS || r->request.batch_rows > 0 ? n : BATCH_ROWS;
@@ -392,20 +372,15 @@ static tarn_status next_batch(tn_reader *base, int64_t max_rows, tn_batch *out, 
     }
   }
   out->n_rows = n;
-  out->first_position = r->next_row;
-  r->next_row += n;
+  out->first_position = r->rows.position;
+  r->rows.position += n;
   return TARN_OK;
 }
 
 static tarn_status skip_rows(tn_reader *base, int64_t n_rows, tarn_error *err) {
   reader *r = (reader *)base;
   (void)err;
-  while (n_rows > 0 && find_row(r)) {
-    int64_t n = rows_in_range(r);
-    n = n < n_rows ? n : n_rows;
-    r->next_row += n;
-    n_rows -= n;
-  }
+  tn_wanted_rows_skip(&r->rows, n_rows);
   return TARN_OK;
 }
 
@@ -436,9 +411,7 @@ static tarn_status read_file(tn_format_file *file, const tn_read_request *reques
   r->base.env = env;
   r->file = (blob_file *)tn_format_file_retain(file);
   r->request = *request;
-  r->all.end = file->n_rows;
-  r->ranges = request->rows != NULL ? request->rows->items : &r->all;
-  r->n_ranges = request->rows != NULL ? request->rows->count : 1;
+  r->rows = (tn_wanted_rows){.ranges = request->rows, .n_rows = file->n_rows};
   r->most_bytes = (int64_t)(env->mem.budget_bytes / 32);
   r->most_bytes = r->most_bytes > LEAST_BATCH_BYTES ? r->most_bytes : LEAST_BATCH_BYTES;
   *out = &r->base;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "format/parquet/column.h"
+#include "format/wanted_rows.h"
 
 #define DEFAULT_BATCH_ROWS 8192
 #define MAX_BATCH_ROWS (1 << 18)
@@ -27,9 +28,8 @@ typedef struct pq_reader {
   tn_codec_context *codec;
   tn_pq_column *columns;
   tn_pq_leaf_set set;
-  int64_t position; /* in the file: the next row to give, if it is wanted */
-  size_t range;     /* of request.rows: the first that does not end before position */
-  bool has_failed;  /* what is buffered is then of no use */
+  tn_wanted_rows rows;
+  bool has_failed; /* what is buffered is then of no use */
   /* The row group that is open. */
   int32_t group; /* -1: none */
   tn_arena group_arena;
@@ -81,7 +81,7 @@ static bool is_wanted(const tn_ranges *rows, size_t *at, int64_t begin, int64_t 
 }
 
 static bool wants_all(const pq_reader *r, const tn_pq_row_group *group) {
-  size_t at = r->range;
+  size_t at = r->rows.at;
   return r->request.rows == NULL ||
          (is_wanted(r->request.rows, &at, group->first_row, group->first_row + 1) &&
           r->request.rows->items[at].begin <= group->first_row &&
@@ -97,7 +97,7 @@ static tarn_status plan_pages(group_plan *p, int32_t leaf, tn_byte_range chunk, 
   tn_pq_page_source *source = &p->sources[leaf];
   const tn_pq_offset_index *index = source->index;
   const tn_ranges *rows = p->reader->request.rows;
-  size_t at = p->reader->range;
+  size_t at = p->reader->rows.at;
   stretch open = {{0, 0}, leaf, 0, -1};
   for (int32_t k = 0; k < index->n_pages; k++) {
     const tn_pq_page_location *page = &index->pages[k];
@@ -251,31 +251,12 @@ static tarn_status open_group(pq_reader *r, int32_t number, tarn_error *err) {
 
 /* ------------------------------------------------------------------ positions */
 
-/* Move to the next wanted row; *n gets how many wanted rows follow without a gap, 0 at the end. */
-static void find_wanted(pq_reader *r, int64_t *n) {
-  const tn_ranges *rows = r->request.rows;
-  int64_t end = footer_of(r)->n_rows;
-  if (rows != NULL) {
-    while (r->range < rows->count && rows->items[r->range].end <= r->position) {
-      r->range++;
-    }
-    if (r->range == rows->count) {
-      r->position = end;
-    } else {
-      const tn_range *range = &rows->items[r->range];
-      r->position = range->begin > r->position ? range->begin : r->position;
-      end = range->end < end ? range->end : end;
-    }
-  }
-  *n = r->position < end ? end - r->position : 0;
-}
-
 /* The row group that holds the position; groups may be empty. */
 static int32_t find_group(const pq_reader *r) {
   const tn_pq_footer *footer = footer_of(r);
   int32_t i = r->group >= 0 ? r->group : 0;
   while (i < footer->n_row_groups &&
-         footer->row_groups[i].first_row + footer->row_groups[i].n_rows <= r->position) {
+         footer->row_groups[i].first_row + footer->row_groups[i].n_rows <= r->rows.position) {
     i++;
   }
   return i;
@@ -306,10 +287,10 @@ static tarn_status take_columns(pq_reader *r, int64_t n, tn_batch *out, tarn_err
 
 static tarn_status read_batch(pq_reader *r, int64_t max_rows, tn_batch *out, tarn_error *err) {
   const tn_pq_row_group *group;
-  int64_t n, usual = r->request.batch_rows > 0 ? r->request.batch_rows : DEFAULT_BATCH_ROWS;
+  int64_t n = tn_wanted_rows_find(&r->rows);
+  int64_t usual = r->request.batch_rows > 0 ? r->request.batch_rows : DEFAULT_BATCH_ROWS;
   int64_t in_group;
   int32_t number;
-  find_wanted(r, &n);
   if (n == 0) {
     return TARN_OK;
   }
@@ -318,7 +299,7 @@ static tarn_status read_batch(pq_reader *r, int64_t max_rows, tn_batch *out, tar
     TN_TRY(open_group(r, number, err));
   }
   group = &footer_of(r)->row_groups[number];
-  in_group = r->position - group->first_row;
+  in_group = r->rows.position - group->first_row;
   n = n < group->n_rows - in_group ? n : group->n_rows - in_group;
   n = n < max_rows ? n : max_rows;
   n = n < usual ? n : usual;
@@ -326,8 +307,8 @@ static tarn_status read_batch(pq_reader *r, int64_t max_rows, tn_batch *out, tar
   TN_TRY(fill_leaves(r, in_group, &n, err));
   TN_TRY(take_columns(r, n, out, err));
   out->n_rows = n;
-  out->first_position = r->position;
-  r->position += n;
+  out->first_position = r->rows.position;
+  r->rows.position += n;
   return TARN_OK;
 }
 
@@ -351,16 +332,7 @@ static tarn_status reader_next(tn_reader *reader, int64_t max_rows, tn_batch *ou
 static tarn_status reader_skip(tn_reader *reader, int64_t n_rows, tarn_error *err) {
   pq_reader *r = reader_of(reader);
   (void)err;
-  while (n_rows > 0) {
-    int64_t n;
-    find_wanted(r, &n);
-    if (n == 0) {
-      break;
-    }
-    n = n < n_rows ? n : n_rows;
-    r->position += n;  // leaves follow when they are filled next
-    n_rows -= n;
-  }
+  tn_wanted_rows_skip(&r->rows, n_rows);  // leaves follow when they are filled next
   return TARN_OK;
 }
 
@@ -396,6 +368,7 @@ tarn_status tn_pq_read(tn_format_file *file, const tn_read_request *request, tn_
   r->base.env = env;
   r->file = tn_pq_file_of(tn_format_file_retain(file));
   r->request = *request;
+  r->rows = (tn_wanted_rows){.ranges = request->rows, .n_rows = file->n_rows};
   r->group = -1;
   tn_arena_init(&r->arena, &env->mem, SIZE_MAX / 2);
   tn_arena_init(&r->group_arena, &env->mem, env->mem.budget_bytes);
