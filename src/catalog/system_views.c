@@ -165,7 +165,7 @@ static tarn_status make_view(tn_view_read *v, tarn_error *err) {
       .n_columns = v->q.system->n_fields,
       .fields = v->q.fields,
       .n_fields = v->q.n_fields,
-      .kind_first = v->q.with_row_kind ? v->out_fields : NULL,
+      .with_row_kind = v->q.with_row_kind,
       .predicate = v->q.predicate,
   };
   return tn_stream_view_init(&options, &v->view, err);

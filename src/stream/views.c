@@ -60,6 +60,8 @@ static void add_tested(void *ctx, const tn_pred *leaf) {
 }
 
 static tarn_status shape(shaper *s, tarn_error *err) {
+  static const tn_field kind = {
+      .id = TN_FIELD_ID_ROWKIND, .name = "_row_kind", .type = {.root = TN_TINYINT}};
   tn_stream_view *v = s->view;
   size_t most = (size_t)s->o->n_fields + (size_t)s->o->n_columns + 1;
   TN_TRY(part_predicate(s, err));
@@ -77,7 +79,15 @@ static tarn_status shape(shaper *s, tarn_error *err) {
   if (v->rest != NULL) {
     tn_pred_each_leaf(v->rest, add_tested, s);
   }
-  v->whole[0] = (tn_field){.id = TN_FIELD_ID_ROWKIND, .type = {.root = TN_TINYINT}};
+  if (s->o->with_row_kind) {
+    v->given = tn_arena_calloc(&v->arena, (size_t)v->n_wanted + 1, sizeof(*v->given));
+    if (v->given == NULL) {
+      return tn_oom(err);
+    }
+    v->given[0] = kind;
+    memcpy(v->given + 1, v->shown, (size_t)v->n_wanted * sizeof(*v->given));
+  }
+  v->whole[0] = kind;
   if (v->n_read > 0) {
     memcpy(v->whole + 1, v->read, (size_t)v->n_read * sizeof(*v->read));
   }
@@ -91,7 +101,6 @@ tarn_status tn_stream_view_init(const tn_stream_view_options *options, tn_stream
   memset(v, 0, sizeof(*v));
   v->env = options->table->env;
   v->is_binlog = v->packs = options->is_binlog;
-  v->kind_first = options->kind_first;
   tn_arena_init(&v->arena, &v->env->mem, ARENA_LIMIT);
   st = shape(&s, err);
   if (st != TARN_OK) {
@@ -230,10 +239,9 @@ static tarn_status show(const tn_stream_view *v, tn_batch *read, const int32_t *
 
 static tarn_status take_wanted(const tn_stream_view *v, tn_batch *all, const uint32_t *rows,
                                int64_t n, tn_batch *out, tarn_error *err) {
-  int32_t first = v->kind_first != NULL ? 1 : 0;
+  int32_t first = v->given != NULL ? 1 : 0;
   tarn_status st = TARN_OK;
-  TN_TRY(
-      tn_batch_init(v->env, first > 0 ? v->kind_first : v->shown, first + v->n_wanted, out, err));
+  TN_TRY(tn_batch_init(v->env, first > 0 ? v->given : v->shown, first + v->n_wanted, out, err));
   if (first > 0) {
     st = tn_vec_alloc(v->env, &out->columns[0], n, 0, err);
     if (st == TARN_OK) {

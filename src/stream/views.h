@@ -22,8 +22,8 @@ typedef struct tn_stream_view_options {
   int32_t n_columns;
   const tn_field *fields; /* of them, those to show */
   int32_t n_fields;
-  const tn_field *kind_first; /* a row kind and `fields`, where the kind is given, too; NULL: not */
-  const tn_pred *predicate;   /* on columns of the system table; NULL: none */
+  bool with_row_kind;       /* give a first column of row kinds, which are all +I */
+  const tn_pred *predicate; /* on columns of the system table; NULL: none */
 } tn_stream_view_options;
 
 typedef struct tn_stream_view {
@@ -37,7 +37,7 @@ typedef struct tn_stream_view {
   const tn_pred *rest;   /* the other part, which is tested on rows as they are shown */
   tn_field *shown;       /* those to show, then those that are only tested */
   int32_t n_shown, n_wanted;
-  const tn_field *kind_first;
+  tn_field *given;  /* a row kind, then those to show; NULL: only these */
   int32_t *sources; /* of each: -1: the kind, else a column that is read */
   tn_field *read;   /* the table's columns that are read */
   int32_t n_read;
