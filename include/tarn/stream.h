@@ -178,7 +178,8 @@ TARN_EXPORT void tarn_stream_reader_free(tarn_stream_reader *reader); /* accepts
  * (batch->has_ended tells whether for ever). Asks the stream for splits, which plans when it has
  * none. Rows of one key come in order. A call that failed may be made again: after
  * TARN_E_CANCELLED, TARN_E_IO or TARN_E_NOMEM it goes on behind the rows that were given. Errors:
- * those of tarn_stream_plan() and of reading. */
+ * those of tarn_stream_plan() and of reading; TARN_E_STATE (a column has got a type whose values
+ * the stream's column cannot hold: a new stream goes on from its checkpoint). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_reader_next(tarn_stream_reader *reader,
                                                              struct ArrowArray *out,
                                                              tarn_stream_batch *batch,

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "column/binary_row.h"
 #include "lookup/row_code.h"
+#include "read/newer_types.h"
 
 #define ARENA_BYTES ((size_t)4 << 30)
 
@@ -426,6 +427,7 @@ static tarn_status make_partitions(builder *b, const tn_map *buckets, tarn_error
 static tarn_status arrange(builder *b, tarn_error *err) {
   const tn_plan *plan = b->view->plan;
   const tn_table_facts *facts = &b->table->facts;
+  int64_t good_schema = INT64_MIN;
   tn_map buckets, schemas;
   tarn_status st = TARN_OK;
   tn_map_init(&buckets, &b->view->env->mem);
@@ -434,6 +436,7 @@ static tarn_status arrange(builder *b, tarn_error *err) {
                                                  facts->bucket_mode == TN_BUCKETS_POSTPONE);
   for (int32_t i = 0; i < plan->n_splits; i++) {
     const tn_split *split = &plan->splits[i];
+    TN_TRY_TO(done, tn_newer_types_check(&b->setup->context->o, split, &good_schema, err));
     for (int32_t k = 0; k < split->n_files; k++) {
       TN_TRY_TO(done, check_bucket_types(b, &split->files[k], &schemas, err));
     }

@@ -232,8 +232,50 @@ static void lookup_api__refuses_arrays_that_are_none(void **state) {
   end_lookup(&l);
 }
 
+static void lookup_api__refuses_values_that_its_columns_cannot_hold(void **state) {
+  static const char *const columns[] = {"v"};
+  fixture f;
+  tarn_lookup_options o = TARN_LOOKUP_OPTIONS_INIT;
+  tarn_lookup *all, *keys, *anew;
+  tarn_table *before;
+  char *local = tn_test_temp_dir();
+  int64_t snapshot;
+  (void)state;
+  begin_with(&f,
+             "{\"fields\":[{\"name\":\"k\",\"type\":\"BIGINT NOT NULL\"},{\"name\":\"s\","
+             "\"type\":\"STRING\"},{\"name\":\"v\",\"type\":\"VARCHAR(2)\"}],"
+             "\"primaryKeys\":[\"k\"],\"options\":{\"bucket\":\"2\"}}");
+  write_rows(&f);
+  o.temp_folder = local;
+  assert_works(tarn_lookup_open(f.table, &o, &all, &f.err), f.err);
+  o.columns = (const char *[]){"s"};
+  o.n_columns = 1;
+  assert_works(tarn_lookup_open(f.table, &o, &keys, &f.err), f.err);
+  assert_works(tarn_table_alter(f.catalog, "db.t", "[{\"retype\":[\"v\"],\"type\":\"STRING\"}]",
+                                NULL, &f.err),
+               f.err);
+  before = f.table;
+  f.table = NULL;
+  open_table(&f);
+  write_rows(&f);
+  assert_int_equal(tarn_lookup_refresh(all, &snapshot, &f.err), TARN_E_STATE);
+  assert_contains(f.err.message, "the column 'v' has become STRING; it was VARCHAR(2) when this");
+  // Who does not read the column goes on.
+  assert_works(tarn_lookup_refresh(keys, &snapshot, &f.err), f.err);
+  assert_int_equal(snapshot, 2);
+  o.columns = columns;
+  assert_works(tarn_lookup_open(f.table, &o, &anew, &f.err), f.err);
+  tarn_lookup_free(anew);
+  tarn_lookup_free(keys);
+  tarn_lookup_free(all);
+  tarn_table_free(before);
+  tn_test_temp_dir_remove(local);
+  end(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lookup_api__refuses_values_that_its_columns_cannot_hold),
       cmocka_unit_test(lookup_api__takes_keys_in_every_shape),
       cmocka_unit_test(lookup_api__nulls_are_no_keys),
       cmocka_unit_test(lookup_api__refuses_arrays_that_are_none),
