@@ -26,7 +26,6 @@
 #define QUESTION_LIMIT ((size_t)8 << 30)
 
 struct tn_file_index {
-  _Atomic int32_t refs;
   tarn_env *env;
   tn_arena arena;
   const char *path;
@@ -227,7 +226,6 @@ static tarn_status create_index(tarn_env *env, const char *path, tn_file_index *
     return tn_oom(err);
   }
   index->env = env;
-  atomic_init(&index->refs, 1);
   tn_arena_init(&index->arena, &env->mem, HEAD_LIMIT);
   index->path = tn_arena_strdup(&index->arena, path);
   if (index->path == NULL) {
@@ -308,13 +306,8 @@ tarn_status tn_file_index_load(tarn_env *env, tn_storage *storage, const char *p
   return st;
 }
 
-tn_file_index *tn_file_index_retain(tn_file_index *index) {
-  atomic_fetch_add_explicit(&index->refs, 1, memory_order_relaxed);
-  return index;
-}
-
 void tn_file_index_release(tn_file_index *index) {
-  if (index != NULL && atomic_fetch_sub_explicit(&index->refs, 1, memory_order_acq_rel) == 1) {
+  if (index != NULL) {
     tn_file_release(index->file);
     tn_arena_reset(&index->arena);
     tn_free(&index->env->mem, index);

@@ -2,8 +2,8 @@
  *
  * A container holds indexes of several columns and kinds (bloom-filter, bitmap, bsi, range-bitmap).
  * It is embedded in the manifest entry of its data file, or a file "*.index" beside it. Of a file,
- * only what a question needs is read. An opened container is immutable and counted; it may be asked
- * by many threads.
+ * only what a question needs is read. An opened container is immutable; it may be asked by many
+ * threads.
  *
  * Invariants
  *   X1  A verdict is never too narrow: every row that matches the predicate is in it. It may be too
@@ -42,7 +42,6 @@ TN_CHECKED tarn_status tn_file_index_open(tarn_env *env, tn_slice bytes, const c
 /* A container in a file, which stays open. Errors: also those of tn_storage_open(), LIMIT. */
 TN_CHECKED tarn_status tn_file_index_load(tarn_env *env, tn_storage *storage, const char *path,
                                           tn_file_index **out, tarn_error *err);
-tn_file_index *tn_file_index_retain(tn_file_index *index);
 void tn_file_index_release(tn_file_index *index); /* accepts NULL */
 
 const tn_index_part *tn_file_index_parts(const tn_file_index *index, int32_t *n_parts);

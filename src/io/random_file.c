@@ -45,10 +45,6 @@ void tn_random_file_close(tn_random_file *f) {
   }
 }
 
-const char *tn_random_file_path(const tn_random_file *f) {
-  return f->path;
-}
-
 tarn_status tn_random_file_size(tn_random_file *f, int64_t *out, tarn_error *err) {
   struct stat info;
   if (fstat(f->fd, &info) != 0) {
@@ -99,16 +95,6 @@ tarn_status tn_random_file_write(tn_random_file *f, int64_t offset, const void *
     }
   }
   return TARN_OK;
-}
-
-tarn_status tn_random_file_truncate(tn_random_file *f, int64_t size_bytes, tarn_error *err) {
-  int failed;
-  do {
-    failed = ftruncate(f->fd, size_bytes);
-  } while (failed != 0 && errno == EINTR);
-  return failed == 0
-             ? TARN_OK
-             : tn_fail_errno(err, errno, "cut %s to %lld bytes", f->path, (long long)size_bytes);
 }
 
 tarn_status tn_random_file_sync(tn_random_file *f, tarn_error *err) {

@@ -1,5 +1,5 @@
 /* random_file.h - a local file that is read and written in any order: for state of our own, which
- * is cut, grown and synced by whoever keeps it. Tables never have such files. One thread at a time.
+ * is grown and synced by whoever keeps it. Tables never have such files. One thread at a time.
  */
 #ifndef TN_IO_RANDOM_FILE_H
 #define TN_IO_RANDOM_FILE_H
@@ -13,7 +13,6 @@ typedef struct tn_random_file tn_random_file;
 TN_CHECKED tarn_status tn_random_file_open(tarn_env *env, const char *path, bool is_new,
                                            tn_random_file **out, tarn_error *err);
 void tn_random_file_close(tn_random_file *file); /* accepts NULL; syncs nothing */
-const char *tn_random_file_path(const tn_random_file *file);
 /* Bytes it has now. */
 TN_CHECKED tarn_status tn_random_file_size(tn_random_file *file, int64_t *out, tarn_error *err);
 /* Bytes at offset; fewer than n_bytes only at the end of the file. Counted in the environment. */
@@ -21,9 +20,6 @@ TN_CHECKED tarn_status tn_random_file_read(tn_random_file *file, int64_t offset,
                                            size_t n_bytes, size_t *n_read, tarn_error *err);
 TN_CHECKED tarn_status tn_random_file_write(tn_random_file *file, int64_t offset, const void *bytes,
                                             size_t n_bytes, tarn_error *err);
-/* Cut it, or fill it up with zeros. */
-TN_CHECKED tarn_status tn_random_file_truncate(tn_random_file *file, int64_t size_bytes,
-                                               tarn_error *err);
 /* Its content is on the disk. Nothing where env->syncs_files is off. */
 TN_CHECKED tarn_status tn_random_file_sync(tn_random_file *file, tarn_error *err);
 /* Take its name away; it lives until it is closed. */

@@ -7,8 +7,7 @@
 
 #include "model/manifest.h"
 
-/* The layouts of Paimon 0.8 to 2.0. */
-#define TN_INDEX_META_OLDEST 1
+/* Layouts 1 to 5 are those of Paimon 0.8 to 2.0. */
 #define TN_INDEX_META_WRITTEN 4 /* of Paimon 1.4 */
 #define TN_INDEX_META_NEWEST 5
 
