@@ -145,8 +145,8 @@ static tarn_status choose_compared(tn_rewriter *r, tarn_error *err) {
 static tarn_status check_table(const tn_table *table, tarn_error *err) {
   if (table->facts.data_evolution) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
-                   "%s: tables with 'data-evolution.enabled' are not compacted here: let Flink or "
-                   "Spark do it (sys.compact); reads take rows from all files until then",
+                   "%s: rows of tables with 'data-evolution.enabled' lie in files side by side, "
+                   "which are compacted as a table, not as a bucket",
                    table->full_name);
   }
   if (table->facts.row_tracking && table->facts.has_primary_key) {

@@ -268,8 +268,12 @@ static bool maps_fit(const tn_shape_maps *maps, const tn_data_file *file) {
       return false;
     }
   }
-  return file->has_write_cols ||
-         maps->columns.stores[0] == tn_data_file_may_store(file, &tn_row_tracking_fields[0]);
+  for (size_t i = 0; i < TN_N_ROW_TRACKING_FIELDS; i++) {
+    if (maps->columns.stores[i] != tn_data_file_may_store(file, &tn_row_tracking_fields[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 tarn_status tn_data_shape_maps(tn_data_shape *shape, const tn_data_file *file,

@@ -271,7 +271,7 @@ static tarn_status put_stats(tn_data_writer *w, tn_data_file *meta, tarn_error *
   bool has_none;
   TN_TRY(stats_of(w, &w->arena, &stats, err));
   TN_TRY(tn_stats_record(&w->arena, shape->file_fields + shape->first_value,
-                         stats + shape->first_value, shape->n_values, shape->stats_are_dense,
+                         stats + shape->first_value, shape->n_told, shape->stats_are_dense,
                          &meta->value_stats, &meta->value_stats_cols, &meta->has_value_stats_cols,
                          err));
   keys = tn_arena_calloc(&w->arena, (size_t)shape->n_keys, sizeof(*keys));
@@ -333,7 +333,7 @@ static tarn_status describe_file(tn_data_writer *w, tn_data_file *meta, tarn_err
   };
   if (shape->write_names != NULL) {
     meta->has_write_cols = true;
-    meta->write_cols = (tn_record_array){shape->write_names, shape->n_values};
+    meta->write_cols = (tn_record_array){shape->write_names, shape->n_told};
   }
   TN_TRY(put_keys(w, meta, err));
   return put_stats(w, meta, err);

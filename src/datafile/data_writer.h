@@ -27,11 +27,14 @@ typedef struct tn_write_shape tn_write_shape;
 /* kind: rows as they are (append tables), or key-value rows: keys (unless thin mode),
  * _SEQUENCE_NUMBER, _VALUE_KIND, values. write_columns (NULL: all) restricts to some columns of the
  * table (row-tracking tables); those behind the last one of the table are tn_row_tracking_fields,
- * which files of compactions hold. Errors: UNSUPPORTED (format, type, option by name), INVALID. */
+ * which files of compactions hold (with data evolution unlisted: behind the others). Errors:
+ * UNSUPPORTED (format, type, option by name), INVALID. */
 TN_CHECKED tarn_status tn_write_shape_create(tn_table *table, bool is_key_value,
                                              const int32_t *write_columns, int32_t n_write_columns,
                                              tn_write_shape **out, tarn_error *err);
 void tn_write_shape_free(tn_write_shape *shape); /* accepts NULL */
+/* Does the column lie in files of its own, beside data files? */
+bool tn_column_is_apart(const tn_table *table, const tn_field *field);
 /* The columns that tn_data_writer_write takes, in this order: those of the table (or the written
  * ones); key-value rows have _SEQUENCE_NUMBER and _VALUE_KIND in front. */
 const tn_field *tn_write_shape_fields(const tn_write_shape *shape, int32_t *n_fields);

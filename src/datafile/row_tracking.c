@@ -27,8 +27,13 @@ bool tn_data_file_has_column(const tn_data_file *file, tn_slice name) {
   return !file->has_write_cols;
 }
 
-/* Commits give ids to the files that do not list the column. */
+/* Commits give ids to the files that do not list the column. Sequence numbers of rows that a
+ * compaction put together are in the file, though nothing lists them (tn_write_shape_create). */
 bool tn_data_file_may_store(const tn_data_file *file, const tn_field *field) {
+  if (field->id == TN_FIELD_ID_SEQUENCE_NUMBER && file->has_source &&
+      file->source == TN_SOURCE_COMPACT) {
+    return true;
+  }
   return file->has_write_cols ? tn_data_file_has_column(file, tn_slice_text(field->name))
                               : !file->has_first_row_id;
 }

@@ -35,12 +35,27 @@ static const tn_field *column_of(const tn_schema *schema, int32_t column) {
              : NULL;
 }
 
+/* Java takes what entries of tables with data evolution list for columns of the table, and fails on
+ * others (RowType#project): columns of row tracking are in the files, and in no list. */
+static void leave_out_tracking(tn_write_shape *shape, const int32_t *columns) {
+  const tn_schema *schema = shape->table->schema;
+  while (shape->n_told > 0 && columns[shape->n_told - 1] >= schema->n_fields) {
+    shape->n_told--;
+  }
+  for (int32_t i = 0; i < shape->n_told; i++) {
+    if (shape->n_told == shape->n_values || shape->n_told != schema->n_fields || columns[i] != i) {
+      return;
+    }
+  }
+  shape->write_names = NULL; /* all of them */
+}
+
 /* The input, and with it the values. */
 static tarn_status make_input(tn_write_shape *shape, const int32_t *columns, int32_t n_columns,
                               tarn_error *err) {
   const tn_schema *schema = shape->table->schema;
   int32_t n_system = shape->is_key_value ? 2 : 0;
-  shape->n_values = columns != NULL ? n_columns : schema->n_fields;
+  shape->n_told = shape->n_values = columns != NULL ? n_columns : schema->n_fields;
   shape->n_input = n_system + shape->n_values;
   shape->n_input_system = n_system;
   shape->input_fields =
@@ -66,6 +81,9 @@ static tarn_status make_input(tn_write_shape *shape, const int32_t *columns, int
     if (columns != NULL) {
       shape->write_names[i] = tn_slice_text(field->name);
     }
+  }
+  if (columns != NULL && shape->table->facts.data_evolution) {
+    leave_out_tracking(shape, columns);
   }
   return TARN_OK;
 }
@@ -621,6 +639,10 @@ static tn_shape_part part_of(const tn_table *table, const tn_field *field) {
   return field->type.root == TN_VECTOR && tn_options_get(options, "vector.file.format") != NULL
              ? TN_PART_VECTORS
              : TN_PART_ROWS;
+}
+
+bool tn_column_is_apart(const tn_table *table, const tn_field *field) {
+  return part_of(table, field) != TN_PART_ROWS;
 }
 
 static tarn_status create_shape(tn_table *table, bool is_key_value, tn_shape_part part,

@@ -62,10 +62,11 @@ struct tn_write_shape {
   int32_t n_file;
   int32_t first_value; /* in the file; from there on all columns are values */
   int32_t n_values;
+  int32_t n_told;       /* values that the file's entry tells of; others come behind them */
   tn_field *key_fields; /* "_KEY_..." */
   int32_t *key_values;  /* the place of each among the values */
   int32_t n_keys;
-  tn_slice *write_names; /* of the values, when not all columns are written; NULL: all are */
+  tn_slice *write_names; /* of those told, when not all columns are written; NULL: all are */
 
   tn_file_profile *profiles; /* the last of data and of changelog files: level -1 */
   int32_t n_profiles;

@@ -185,13 +185,14 @@ tarn_status tn_run_commit(tn_compact_run_state *run, const tn_snapshot *before,
 
 /* ------------------------------------------------------------------ set up */
 
-/* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). And what
- * reads may skip a compaction would drop for good. */
+/* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). What reads
+ * may skip a compaction would drop for good, and references to BLOBs stay what they are. */
 static tarn_status copy_table(const tn_table_compact_request *q, tn_arena *arena, tn_table **out,
                               tarn_error *err) {
   static const tn_option own[] = {{"write-only", "false"},
                                   {"scan.ignore-lost-files", "false"},
-                                  {"scan.ignore-corrupt-files", "false"}};
+                                  {"scan.ignore-corrupt-files", "false"},
+                                  {"blob-as-descriptor", "true"}};
   const tn_table *t = q->table;
   size_t n = (size_t)t->options.count;
   tn_option *options = tn_arena_calloc(arena, n + TN_COUNT(own), sizeof(*options));
@@ -248,6 +249,9 @@ static tarn_status run_postponed(tn_compact_run_state *run, tn_live_table *live,
 static tarn_status run_buckets_of(tn_compact_run_state *run, tn_live_table *live, tarn_error *err) {
   if (run->q->n_order_columns > 0) {
     return tn_run_sorted(run, live, err);
+  }
+  if (run->table->facts.data_evolution) {
+    return tn_run_evolved(run, live, err);
   }
   switch (run->table->facts.bucket_mode) {
     case TN_BUCKETS_UNAWARE:

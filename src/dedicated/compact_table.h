@@ -5,8 +5,9 @@
  *                   -> a COMPACT snapshot for each thousand buckets
  *
  * Invariants
- *   CT1  Rows are the same before and after. What others append meanwhile stays: a commit rests on
- *        the files that it replaces, and on nothing else.
+ *   CT1  Rows are the same before and after, and so are ids and sequence numbers of rows that have
+ *        them. What others append meanwhile stays: a commit rests on the files that it replaces,
+ *        and on nothing else.
  *   CT2  A commit that conflicts (somebody else compacted, or took rows out) is CONFLICT; the files
  *        made for it are removed. What earlier commits of the job did stays.
  *        Files that others have compacted away, and that expired, are no failure: the job goes on

@@ -5,6 +5,7 @@
  *   buckets.c        tables with buckets
  *   bucketless.c     append tables without
  *   sorted.c         the same, sorted: order_key.c makes keys, row_sorter.c sorts
+ *   evolved.c        those with data evolution: evolved_picks.c says which rows come together
  *   postponed.c      rows that wait in bucket-postpone, into real buckets
  */
 #ifndef TN_DEDICATED_RUN_H
@@ -96,6 +97,9 @@ TN_CHECKED tarn_status tn_run_bucketless(tn_compact_run_state *run, const tn_liv
                                          tarn_error *err);
 TN_CHECKED tarn_status tn_run_sorted(tn_compact_run_state *run, const tn_live_table *live,
                                      tarn_error *err);
+/* A table with data evolution. */
+TN_CHECKED tarn_status tn_run_evolved(tn_compact_run_state *run, const tn_live_table *live,
+                                      tarn_error *err);
 /* *n_moved: rows of how many files went into real buckets. */
 TN_CHECKED tarn_status tn_run_postponed(tn_compact_run_state *run, const tn_live_table *live,
                                         int64_t *n_moved, tarn_error *err);

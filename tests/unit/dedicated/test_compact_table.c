@@ -702,6 +702,8 @@ static void torture__leaves_rows_and_no_files(void **state) {
       {APPEND, "", "bucket=-1", "1|a;2|b;2|x;3|c", false},
       {APPEND, "", "bucket=-1", "1|a;2|b;2|x;3|c", true},
       {PK, "k", "bucket=-2", "1|a;2|x;3|c", false},
+      {APPEND, "", "bucket=-1;row-tracking.enabled=true;data-evolution.enabled=true",
+       "1|a;2|b;2|x;3|c", false},
   };
   (void)state;
   for (size_t i = 0; i < TN_COUNT(cases); i++) {
