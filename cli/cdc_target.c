@@ -444,6 +444,30 @@ static uint32_t find_meta(const image_job *j, const char *path) {
   return at;
 }
 
+/* What the name of a field beside the row says of its unit; NULL: nothing. */
+static const cdc_hint *meta_hint(const image_job *j, const char *path) {
+  static const cdc_hint units[] = {{.encoding = CDC_SECONDS},
+                                   {.encoding = CDC_MILLIS},
+                                   {.encoding = CDC_MICROS},
+                                   {.encoding = CDC_NANOS}};
+  static const struct {
+    const char *format, *end;
+    cdc_encoding encoding;
+  } fields[] = {{"debezium", "ts_ms", CDC_MILLIS}, {"debezium", "ts_us", CDC_MICROS},
+                {"debezium", "ts_ns", CDC_NANOS},  {"canal", "es", CDC_MILLIS},
+                {"canal", "ts", CDC_MILLIS},       {"maxwell", "ts", CDC_SECONDS}};
+  size_t n = strlen(path);
+  for (size_t i = 0; i < CLI_COUNT(fields); i++) {
+    size_t n_end = strlen(fields[i].end);
+    if (strcmp(fields[i].format, j->t->run->format->name) == 0 && n >= n_end &&
+        strcmp(path + n - n_end, fields[i].end) == 0 &&
+        (n == n_end || path[n - n_end - 1] == '.' || path[n - n_end - 1] == '_')) {
+      return &units[fields[i].encoding - CDC_SECONDS];
+    }
+  }
+  return NULL;
+}
+
 /* The columns that the image has not. */
 static bool add_missing(image_job *j, const char *kind, uint32_t image, uint32_t fallback,
                         bool may_fill) {
@@ -452,7 +476,7 @@ static bool add_missing(image_job *j, const char *kind, uint32_t image, uint32_t
     cli_column *c = j->t->metas[i];
     uint32_t at = find_meta(j, j->t->run->metas[i].value);
     if (at != CDC_NONE && !cli_column_is_met(&columns->root, c) &&
-        !cdc_add_value(&j->t->values, c, at, NULL)) {
+        !cdc_add_value(&j->t->values, c, at, meta_hint(j, j->t->run->metas[i].value))) {
       return refused(j, c, j->t->values.bad);
     }
   }

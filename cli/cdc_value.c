@@ -273,10 +273,14 @@ static bool add_decimal(cdc_values *v, cli_column *c, const char *text, size_t n
 
 /* ------------------------------------------------------------------ times */
 
+static bool is_unit(const cdc_hint *hint) {
+  return hint != NULL && hint->encoding >= CDC_SECONDS && hint->encoding <= CDC_NANOS;
+}
+
 /* Without a schema: as the connectors' adaptive mode does it by the digits of the source. */
 static cdc_encoding unit_of(const cdc_values *v, const cli_column *c, const cdc_hint *hint) {
   int32_t digits;
-  if (hint != NULL && hint->encoding >= CDC_MILLIS && hint->encoding <= CDC_NANOS) {
+  if (is_unit(hint)) {
     return hint->encoding;
   }
   if (v->style.times != CDC_PLAIN) {
@@ -306,7 +310,7 @@ static bool whole_number(const char *text, size_t n, int64_t *out) {
 /* A count of units as the column's own. */
 static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
                       const cdc_hint *hint) {
-  static const int64_t per_second[] = {1000, 1000000, 1000000000};
+  static const int64_t per_second[] = {1, 1000, 1000000, 1000000000};
   static const int64_t of_scale[] = {1,      10,      100,      1000,      10000,
                                      100000, 1000000, 10000000, 100000000, 1000000000};
   int64_t value, from, to, result;
@@ -314,8 +318,8 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
     return cli_expected_type(v->columns, c);
   }
   if (c->kind == CLI_COLUMN_DATE) {
-    if (hint != NULL && hint->encoding >= CDC_MILLIS && hint->encoding <= CDC_NANOS) {
-      int64_t per_day = per_second[hint->encoding - CDC_MILLIS] * 86400;
+    if (is_unit(hint)) {
+      int64_t per_day = per_second[hint->encoding - CDC_SECONDS] * 86400;
       value = value / per_day - (value % per_day < 0);
     }
     return value >= INT32_MIN && value <= INT32_MAX ? cli_add_int(v->columns, c, value)
@@ -331,9 +335,9 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
                ? cli_add_int(v->columns, c, result)
                : cli_expected_type(v->columns, c);
   }
-  from = per_second[unit_of(v, c, hint) - CDC_MILLIS];
+  from = per_second[unit_of(v, c, hint) - CDC_SECONDS];
   if (c->kind == CLI_COLUMN_TIME) {
-    result = value / (from / 1000);
+    result = from < 1000 ? (value < 86400 ? value * 1000 : 86400000) : value / (from / 1000);
     return value >= 0 && result < 86400000 ? cli_add_int(v->columns, c, result)
                                            : cli_expected(v->columns, "a time within one day");
   }

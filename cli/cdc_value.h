@@ -14,8 +14,9 @@
 
 /* How a value is written: the logical types of Kafka Connect and Debezium. */
 typedef enum cdc_encoding {
-  CDC_PLAIN,  /* as its JSON says; no hint */
-  CDC_DAYS,   /* since 1970 */
+  CDC_PLAIN, /* as its JSON says; no hint */
+  CDC_DAYS,  /* since 1970 */
+  CDC_SECONDS,
   CDC_MILLIS, /* of the day, or since 1970 */
   CDC_MICROS,
   CDC_NANOS,
