@@ -343,8 +343,8 @@ static bool add_count(cdc_values *v, cli_column *c, const char *text, size_t n,
   }
   to = of_scale[c->scale];
   if (c->is_wide) { /* 64 bits of another unit may be more than 64 bits of nanoseconds */
-    int64_t seconds = value / from - (value % from < 0);
-    return cli_add_time(v->columns, c, seconds, (value - seconds * from) * (to / from));
+    int64_t rest = value % from + (value % from < 0 ? from : 0);
+    return cli_add_time(v->columns, c, value / from - (value % from < 0), rest * (to / from));
   }
   if (to >= from) {
     return !__builtin_mul_overflow(value, to / from, &result) ? cli_add_int(v->columns, c, result)

@@ -327,7 +327,7 @@ static tarn_status find_target(cdc_job *job, const cdc_record *record, cdc_targe
 
 static void begin_round(cdc_job *job) {
   job->since_commit = 0;
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  job->wake_ms = cli_wake_ms(job->interval_ms);
 }
 
 /* One round with a state: all is prepared, then kept, then committed (S1). */

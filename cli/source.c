@@ -25,6 +25,14 @@ int64_t cli_now_ms(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t cli_wake_ms(int64_t after_ms) {
+  int64_t when;
+  if (after_ms <= 0) {
+    return 0;
+  }
+  return __builtin_add_overflow(cli_now_ms(), after_ms, &when) ? INT64_MAX : when;
+}
+
 static tarn_status fail_errno(const char *name, int number, tarn_error *err) {
   return cli_error_errno(err, number == ENOENT ? TARN_E_NOT_FOUND : TARN_E_IO, name, number);
 }

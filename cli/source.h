@@ -67,5 +67,7 @@ void cli_source_consume(cli_source *source, size_t n);
 void cli_source_place(const cli_source *source, size_t at, int64_t *line, int64_t *column);
 
 int64_t cli_now_ms(void); /* monotonic */
+/* What it will be after so long, as cli_source_fill() takes it; 0 for 0 or less: never. */
+int64_t cli_wake_ms(int64_t after_ms);
 
 #endif

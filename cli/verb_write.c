@@ -245,7 +245,7 @@ static tarn_status commit_messages(write_job *job, const tarn_messages *messages
 static tarn_status commit_followed(write_job *job, tarn_error *err) {
   tarn_sink_result result = TARN_SINK_RESULT_INIT;
   tarn_status st = TARN_OK;
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  job->wake_ms = cli_wake_ms(job->interval_ms);
   job->was_dropped = false;
   if (!cli_follow_can_commit(&job->follow)) {
     return cli_follow_metrics(&job->follow, job->writer, err); /* the source tells it before long */
@@ -314,7 +314,7 @@ static tarn_status commit(write_job *job, tarn_error *err) {
     job->last_snapshot = is_made ? result.last_snapshot_id : job->last_snapshot;
     job->since_commit = 0;
     job->next_id += job->next_id < TARN_BATCH_COMMIT;
-    job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+    job->wake_ms = cli_wake_ms(job->interval_ms);
   }
   if (st == TARN_OK && is_lost) {
     st = tarn_writer_refresh(job->writer, err);
@@ -387,7 +387,7 @@ static tarn_status write_stream(write_job *job, tarn_error *err) {
   cli_input_follow(job->input,
                    cli_args_has(job->session->args, OPT_STATE) && !job->follow.can_replay);
   cli_ending_catch(NULL);
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  job->wake_ms = cli_wake_ms(job->interval_ms);
   do {
     int64_t max_rows = job->every > job->since_commit ? job->every - job->since_commit : INT64_MAX;
     bool is_old = false;
@@ -400,7 +400,7 @@ static tarn_status write_stream(write_job *job, tarn_error *err) {
     if (st == TARN_OK && ((job->every > 0 && job->since_commit >= job->every) ||
                           (job->wake_ms > 0 && cli_now_ms() >= job->wake_ms))) {
       st = commit_followed(job, err); /* without rows that of compactions */
-      job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+      job->wake_ms = cli_wake_ms(job->interval_ms);
     }
     cli_progress_update(&job->session->progress, job->committed_rows + job->since_commit);
   } while (st == TARN_OK && !batch.is_end && !cli_ending_came());
@@ -417,7 +417,7 @@ static tarn_status write_stream(write_job *job, tarn_error *err) {
 static tarn_status write_rows(write_job *job, tarn_error *err) {
   cli_batch batch;
   tarn_status st;
-  job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+  job->wake_ms = cli_wake_ms(job->interval_ms);
   do {
     int64_t max_rows = job->every > 0 ? job->every - job->since_commit : INT64_MAX;
     st = cli_input_next(job->input, max_rows, job->wake_ms, &batch, err);
@@ -429,7 +429,7 @@ static tarn_status write_rows(write_job *job, tarn_error *err) {
       if (job->since_commit > 0) {
         st = commit(job, err);
       } else {
-        job->wake_ms = job->interval_ms > 0 ? cli_now_ms() + job->interval_ms : 0;
+        job->wake_ms = cli_wake_ms(job->interval_ms);
       }
     }
     cli_progress_update(&job->session->progress, job->committed_rows + job->since_commit);

@@ -371,7 +371,9 @@ static tarn_status next_plan(tn_stream_scan *s, tn_arena *arena, tn_stream_outco
   }
   if (s->has_delay && snapshot.time_ms > tn_env_now_ms(s->env) - s->delay_ms) {
     s->is_held_back = true;
-    s->ready_ms = snapshot.time_ms + s->delay_ms;
+    if (__builtin_add_overflow(snapshot.time_ms, s->delay_ms, &s->ready_ms)) {
+      s->ready_ms = INT64_MAX;
+    }
     return TARN_OK;
   }
   *outcome = TN_STREAM_PLANNED;
