@@ -133,7 +133,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_table_expire(tarn_table *table,
                                                        const tarn_expire_options *options,
                                                        int64_t *n_expired, tarn_error *err);
 /* Make an earlier snapshot the latest; newer snapshots, changelogs and tags go. An id that has
- * expired comes back from a tag of it. Errors: TARN_E_NOT_FOUND. */
+ * expired comes back from a tag of it. Errors: TARN_E_NOT_FOUND, TARN_E_EXPIRED (its expiry has
+ * begun, and no tag keeps it: nothing was changed). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback(tarn_table *table, int64_t snapshot_id,
                                                          tarn_error *err);
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_rollback_to_tag(tarn_table *table, const char *tag,

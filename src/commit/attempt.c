@@ -11,6 +11,7 @@
 #include "commit/conflicts.h"
 #include "commit/index_manifest.h"
 #include "commit/kinship.h"
+#include "commit/latest.h"
 #include "commit/rivals.h"
 #include "commit/row_ids.h"
 #include "model/listing.h"
@@ -20,7 +21,6 @@
 #define SNAPSHOT_LIMIT ((size_t)64 << 20)
 #define STATISTICS_LIMIT ((size_t)256 << 20)
 #define LATEST_TRIES 10 /* a snapshot may expire between its id and its reading */
-#define HINT_TRIES 3
 
 /* A written list. */
 typedef struct list_name {
@@ -649,89 +649,13 @@ static tarn_status publish(attempt *a, outcome *out, tarn_error *err) {
   return settle(a, path, st, out, err);
 }
 
-static tarn_status exists(attempt *a, int64_t id, bool *out, tarn_error *err) {
-  const char *path = path_of(a, id);
-  tn_file_info info;
-  tarn_status st;
-  if (path == NULL) {
-    return tn_oom(err);
-  }
-  st = tn_storage_info(a->job->table->storage, path, &info, err);
-  *out = st == TARN_OK;
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  return st;
-}
-
-/* What LATEST says, as it stands; 0: nothing. */
-static int64_t read_hint(const attempt *a) {
-  tn_table *t = a->job->table;
-  int64_t id;
-  return tn_snapshot_latest_hint(t->env, t->storage, t->branch_path, &id, NULL) == TARN_OK ? id : 0;
-}
-
-/* A rollback came before the hint: it must not name what is gone, Java believes it. */
-static void mend_hint(attempt *a) {
-  tn_table *t = a->job->table;
-  bool is_there = true;
-  int64_t id = 0;
-  if (exists(a, a->next.id, &is_there, NULL) != TARN_OK || is_there ||
-      tn_snapshot_latest_id(t->env, t->storage, t->branch_path, &id, NULL) != TARN_OK) {
-    return;
-  }
-  if (id == 0 ||
-      tn_hint_write(t->storage, t->branch_path, "snapshot", "LATEST", id, NULL) != TARN_OK) {
-    (void)!tn_hint_remove(t->storage, t->branch_path, "snapshot", "LATEST", NULL);
-  }
-}
-
-/* A hint that is not written costs a listing; it does not go back behind snapshots of others. */
-static void write_hint(attempt *a) {
-  tn_table *table = a->job->table;
-  int64_t hint = read_hint(a);
-  bool is_ahead = false;
-  if (hint > a->next.id && exists(a, hint, &is_ahead, NULL) == TARN_OK && is_ahead) {
-    return;
-  }
-  for (int i = 0; i < HINT_TRIES; i++) {
-    if (tn_hint_write(table->storage, table->branch_path, "snapshot", "LATEST", a->next.id, NULL) ==
-        TARN_OK) {
-      mend_hint(a);
-      return;
-    }
-  }
-  tn_log(table->env, TARN_LOG_WARN, "event=latest_hint_not_written snapshot=%lld",
-         (long long)a->next.id);
-}
-
-/* Has the table gone on to later snapshots? LATEST alone does not tell: one that is ahead of all of
- * them is wrong (a folder from a backup, a snapshot that was deleted by hand), unless it moves. */
-static tarn_status has_later(attempt *a, bool *out, tarn_error *err) {
-  tn_table *table = a->job->table;
-  int64_t hint = read_hint(a), seen = 0;
-  *out = false;
-  while (hint > a->next.id && hint != seen) {
-    int64_t id;
-    TN_TRY(tn_snapshot_latest_id(table->env, table->storage, table->branch_path, &id, err));
-    if (id > a->next.id) {
-      *out = true;
-      return TARN_OK;
-    }
-    seen = hint;
-    hint = read_hint(a);
-  }
-  return TARN_OK;
-}
-
 /* Ours is there, and others are behind it: have they gone on from it, or from one of its name that
  * expired just before ours came? Expiry takes the older ones first. */
 static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
   *out = false;
   for (int i = 0; i < 2; i++) {
     bool is_there;
-    TN_TRY(exists(a, a->next.id + 1, &is_there, err));
+    TN_TRY(tn_latest_exists(a->job->table, a->next.id + 1, &is_there, err));
     if (is_there) {
       tn_kinship kin;
       tarn_status st = tell_kinship(a, a->next.id + 1, &a->run->delta, &kin, err);
@@ -741,12 +665,13 @@ static tarn_status is_dead_branch(attempt *a, bool *out, tarn_error *err) {
       }
       tn_error_reset(err); /* it has expired meanwhile */
     }
-    TN_TRY(has_later(a, &is_there, err));
+    TN_TRY(tn_latest_is_behind(a->job->table, a->next.id, &is_there, err));
     if (!is_there) {
       return TARN_OK;
     }
   }
-  *out = true;
+  TN_TRY(tn_latest_exists(a->job->table, a->next.id + 1, out, err));
+  *out = !*out;
   return TARN_OK;
 }
 
@@ -792,22 +717,39 @@ static tarn_status leave_dead_branch(attempt *a, outcome *out, tarn_error *err) 
   return st;
 }
 
+/* Ours has expired: was it replaced before? What came behind it tells; else that there was nobody
+ * who could have done so. */
+static bool was_replaced_before(attempt *a, bool had_rivals) {
+  const list_name *delta = &a->run->delta;
+  tn_kinship kin;
+  if (tn_kinship_tell_later(a->job, a->request, a->next.id, delta->name, delta->size_bytes,
+                            &a->arena, &kin, NULL) != TARN_OK) {
+    return had_rivals;
+  }
+  return kin == TN_BUILT_ON_ANOTHER || (kin == TN_NOT_TOLD && had_rivals);
+}
+
 /* Java looks whether a snapshot's name is free and renames its own to it then, on a local disk
  * without a lock: ours may have been replaced in between. That it is ours still is looked up when
- * nobody can do that any more; what cannot be read now (it may have expired) was published. */
+ * nobody can do that any more. */
 static bool was_replaced(attempt *a) {
   const char *path = snapshot_path(a), *folder = snapshot_folder(a);
   outcome now = UNKNOWN;
+  tarn_status st;
+  bool had_rivals, is_other;
   if (folder == NULL || path == NULL) {
     return false;
   }
-  tn_rivals_wait(a->job->table->storage, folder, a->next.id, path, a->job->options->cancel);
-  if (look_back(a, path, &now, NULL) != TARN_OK || now != LOST) {
-    return false;
+  had_rivals =
+      tn_rivals_wait(a->job->table->storage, folder, a->next.id, path, a->job->options->cancel);
+  st = look_back(a, path, &now, NULL);
+  is_other =
+      st == TARN_E_NOT_FOUND ? was_replaced_before(a, had_rivals) : st == TARN_OK && now == LOST;
+  if (is_other) {
+    tn_log(a->job->table->env, TARN_LOG_WARN, "event=snapshot_replaced snapshot=%lld",
+           (long long)a->next.id);
   }
-  tn_log(a->job->table->env, TARN_LOG_WARN, "event=snapshot_replaced snapshot=%lld",
-         (long long)a->next.id);
-  return true;
+  return is_other;
 }
 
 /* Who has read our snapshot may be about to build on it: none of its files may go any more. */
@@ -881,7 +823,7 @@ static tarn_status try_once(attempt *a, outcome *out, int64_t *id, tarn_error *e
     TN_TRY(leave_dead_branch(a, out, err));
   }
   if (*out == PUBLISHED) {
-    write_hint(a);
+    tn_latest_write(a->job->table, a->next.id);
     *id = a->next.id;
     if (was_replaced(a)) {
       note_replaced(a);
@@ -978,6 +920,9 @@ tarn_status tn_attempt_run(tn_commit_job *job, const tn_attempt_request *request
   tarn_status st;
   tn_arena_init(&r.merged_arena, &job->table->env->mem, TN_PLAN_ARENA_BYTES);
   st = try_all(&r, result, &out, err);
+  if (st != TARN_OK && err != NULL) {
+    err->status = st; /* where what failed was told as something else */
+  }
   end_files(&r, out);
   tn_arena_reset(&r.merged_arena);
   return st;

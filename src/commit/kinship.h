@@ -16,5 +16,11 @@ typedef enum tn_kinship { TN_BUILT_ON_OURS, TN_BUILT_ON_ANOTHER, TN_NOT_TOLD } t
 TN_CHECKED tarn_status tn_kinship_tell(tn_commit_job *job, const tn_attempt_request *request,
                                        int64_t id, const char *delta_list, int64_t size_bytes,
                                        tn_arena *arena, tn_kinship *out, tarn_error *err);
+/* The same of whatever is there behind snapshot `id` when that one has expired itself. Where its
+ * file is not among those any more, it may have been compacted away: expiry has deleted it then, if
+ * no tag or branch keeps it. */
+TN_CHECKED tarn_status tn_kinship_tell_later(tn_commit_job *job, const tn_attempt_request *request,
+                                             int64_t id, const char *delta_list, int64_t size_bytes,
+                                             tn_arena *arena, tn_kinship *out, tarn_error *err);
 
 #endif

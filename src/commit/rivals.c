@@ -52,18 +52,24 @@ static bool has_rivals(const rivalry *r) {
   return is_found;
 }
 
-void tn_rivals_wait(tn_storage *storage, const char *folder, int64_t id, const char *path,
+bool tn_rivals_wait(tn_storage *storage, const char *folder, int64_t id, const char *path,
                     const tarn_cancel *cancel) {
   rivalry r = {storage, folder, id, 0};
   int64_t waited_ms = 0, pause_ms = 1;
+  bool were_there = false;
   tn_file_info ours;
   if (tn_storage_info(storage, path, &ours, NULL) == TARN_OK) {
     r.ours_ms = ours.modified_ms;
   }
-  while (has_rivals(&r) && waited_ms < RIVALS_MAX_MS && tn_cancel_check(cancel, NULL) == TARN_OK) {
+  while (has_rivals(&r)) {
     struct timespec pause = {0, (long)pause_ms * 1000000};
+    were_there = true;
+    if (waited_ms >= RIVALS_MAX_MS || tn_cancel_check(cancel, NULL) != TARN_OK) {
+      break;
+    }
     (void)nanosleep(&pause, NULL);
     waited_ms += pause_ms;
     pause_ms = pause_ms < 16 ? pause_ms * 2 : pause_ms;
   }
+  return were_there;
 }

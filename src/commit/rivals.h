@@ -10,8 +10,8 @@
  * sees that the name is taken. So what has the name afterwards keeps it. Who was killed leaves his
  * file behind: no longer than five seconds, and not at all for one that was written more than a
  * minute before ours, at `path`. Tarn's own files replace nothing, and are not waited for.
- * cancel: may be NULL. Rule: FileIO#tryToWriteAtomic, LocalFileIO#rename. */
-void tn_rivals_wait(tn_storage *storage, const char *folder, int64_t id, const char *path,
+ * cancel: may be NULL. True: there were some. Rule: FileIO#tryToWriteAtomic, LocalFileIO#rename. */
+bool tn_rivals_wait(tn_storage *storage, const char *folder, int64_t id, const char *path,
                     const tarn_cancel *cancel);
 
 #endif

@@ -1,6 +1,7 @@
 /* branches.c - branches made, deleted, renamed, and followed. */
 #include "maintain/branches.h"
 
+#include "maintain/kept.h"
 #include "maintain/names.h"
 #include "maintain/tags.h"
 #include "model/listing.h"
@@ -114,17 +115,28 @@ static tarn_status copy_schemas(tn_table *table, tn_arena *arena, const char *fr
 
 /* ------------------------------------------------------------------ create */
 
-/* The snapshot of the tag; written from the tag when it has expired. */
+/* The snapshot of the tag; written from the tag when it has expired or begins to (its changelog
+ * goes then), or another one has its number now: the tag does not keep that. */
 static tarn_status copy_tagged(tn_table *t, tn_arena *arena, const char *tag, const char *to,
                                const tn_snapshot *s, tarn_error *err) {
-  const char *part = tn_arena_printf(arena, "snapshot/snapshot-%lld", (long long)s->id);
-  tarn_status st = TARN_OK;
-  const char *path;
-  bool found;
+  const char *part = tn_arena_printf(arena, "snapshot/snapshot-%lld", (long long)s->id), *path;
+  int64_t earliest;
+  bool found = false;
+  tn_snapshot live;
+  tarn_status st;
   tn_buf json;
   TN_TRY(copy_part(t, arena, t->branch_path, to, tn_arena_printf(arena, "tag/tag-%s", tag), NULL,
                    err));
-  TN_TRY(copy_part(t, arena, t->branch_path, to, part, &found, err));
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  st = tn_snapshot_read(t->env, t->storage, t->branch_path, s->id, arena, &live, err);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+  } else {
+    TN_TRY(st);
+    TN_TRY(tn_snapshot_is_same(&live, s) && earliest <= s->id
+               ? copy_part(t, arena, t->branch_path, to, part, &found, err)
+               : TARN_OK);
+  }
   if (found) {
     return TARN_OK;
   }

@@ -1,6 +1,7 @@
 /* expire.c - which snapshots and changelogs go, and in which order. */
 #include "maintain/expire.h"
 
+#include "commit/rivals.h"
 #include "maintain/sweep.h"
 #include "maintain/tags.h"
 #include "model/listing.h"
@@ -269,33 +270,42 @@ static tarn_status check_newcomers(expiry *x, tarn_error *err) {
 
 /* ------------------------------------------------------------------ rollbacks */
 
+static tarn_status numbered_path(expiry *x, const char *folder, int64_t id, const char **out,
+                                 tarn_error *err) {
+  *out = tn_arena_printf(&x->work.arena, "%s/%s/%s-%lld", x->root, folder, folder, (long long)id);
+  return *out != NULL ? TARN_OK : tn_oom(err);
+}
+
 /* Is the first snapshot that stays still there? A rollback or fast-forward takes it away, or puts
  * another one in its place; then the table needs other files. Under the lock of the folder. */
 static tarn_status look_at_end(expiry *x, bool *is_same, tarn_error *err) {
   tn_snapshot now;
   TN_TRY(read_numbered(x, false, x->end, &now, is_same, err));
-  *is_same = *is_same && strcmp(now.base_manifest_list, x->end_snapshot.base_manifest_list) == 0 &&
-             strcmp(now.delta_manifest_list, x->end_snapshot.delta_manifest_list) == 0;
+  *is_same = *is_same && tn_snapshot_is_same(&now, &x->end_snapshot);
   return TARN_OK;
 }
 
 static tarn_status tell_rollback(const expiry *x, tarn_error *err) {
   return tn_fail(err, TARN_E_CONFLICT,
-                 "nothing expires this time: table %s has been rolled back meanwhile",
-                 x->work.table->full_name);
+                 "nothing expires this time: table %s has been rolled back meanwhile, or another "
+                 "program has replaced snapshot %lld",
+                 x->work.table->full_name, (long long)x->end);
 }
 
-/* A rollback holds the lock from its look at EARLIEST to its end: what begins from now on sees it;
- * what was before has left its traces. was: what EARLIEST was before it was moved. */
+/* Java replaces snapshots that have just come (docs/decisions/0013): the one that stays may be the
+ * latest. A rollback holds the lock from its look at EARLIEST to its end: what begins from now on
+ * sees it; what was before has left its traces. was: what EARLIEST was before it was moved. */
 static tarn_status check_rollback(expiry *x, int64_t was, tarn_error *err) {
   tn_storage *storage = x->work.table->storage;
-  const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL);
+  const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL), *end;
   bool is_same;
   tarn_status st;
   int lock;
   if (folder == NULL) {
     return tn_oom(err);
   }
+  TN_TRY(numbered_path(x, "snapshot", x->end, &end, err));
+  (void)tn_rivals_wait(storage, folder, x->end, end, x->request->cancel);
   lock = tn_storage_lock_folder(storage, folder);
   st = look_at_end(x, &is_same, err);
   if (st == TARN_OK && !is_same) {
@@ -334,12 +344,6 @@ static tarn_status plan_snapshots(expiry *x, tarn_error *err) {
     TN_TRY(tn_sweep_metas(&x->work.metas, &x->work.kept, &x->going[i], which, err));
   }
   return TARN_OK;
-}
-
-static tarn_status numbered_path(expiry *x, const char *folder, int64_t id, const char **out,
-                                 tarn_error *err) {
-  *out = tn_arena_printf(&x->work.arena, "%s/%s/%s-%lld", x->root, folder, folder, (long long)id);
-  return *out != NULL ? TARN_OK : tn_oom(err);
 }
 
 /* The snapshot's own bytes become the changelog. */
@@ -419,6 +423,45 @@ static tarn_status ensure_hint(expiry *x, tarn_error *err) {
   return st;
 }
 
+/* On a disk that is full the hint may have no room but its own, and nothing else would make room:
+ * without it whoever reads lists, and nothing is gone yet. */
+static tarn_status write_hint(expiry *x, tarn_error *err) {
+  tn_storage *storage = x->work.table->storage;
+  tarn_status st = tn_hint_write(storage, x->root, "snapshot", "EARLIEST", x->end, err);
+  if (st == TARN_E_IO &&
+      tn_hint_remove(storage, x->root, "snapshot", "EARLIEST", NULL) == TARN_OK) {
+    tn_error_reset(err);
+    st = tn_hint_write(storage, x->root, "snapshot", "EARLIEST", x->end, err);
+  }
+  return st;
+}
+
+/* EARLIEST moves before the first file goes (X2), and not back behind another expiry. *was: what it
+ * was before. Consumers are looked at once more: to find out what has to stay takes its time. */
+static tarn_status move_hint(expiry *x, int64_t *was, tarn_error *err) {
+  tn_table *t = x->work.table;
+  const char *folder = tn_path_join(&x->work.arena, x->root, "snapshot", NULL);
+  int64_t end = x->end;
+  tarn_status st;
+  int lock;
+  TN_TRY(x->consumers_of_changelogs_only ? TARN_OK : cap_by_consumers(x, &end, err));
+  if (end < x->end) {
+    return tn_fail(err, TARN_E_CONFLICT,
+                   "nothing expires this time: a consumer of table %s has come meanwhile",
+                   t->full_name);
+  }
+  if (folder == NULL) {
+    return tn_oom(err);
+  }
+  lock = tn_storage_lock_folder(t->storage, folder);
+  st = tn_snapshot_earliest_id(t->env, t->storage, x->root, was, err);
+  if (st == TARN_OK && *was <= x->end) {
+    st = write_hint(x, err);
+  }
+  tn_storage_unlock_folder(t->storage, lock);
+  return st;
+}
+
 static tarn_status find_snapshots(expiry *x, bool *has_range, tarn_error *err) {
   tn_table *t = x->work.table;
   int64_t *ids, latest, first, end;
@@ -463,8 +506,7 @@ static tarn_status expire_snapshots(expiry *x, int64_t *n_expired, tarn_error *e
     return TARN_OK;
   }
   TN_TRY(plan_snapshots(x, err));
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, x->root, &was, err));
-  TN_TRY(tn_hint_write(t->storage, x->root, "snapshot", "EARLIEST", x->end, err));
+  TN_TRY(move_hint(x, &was, err));
   TN_TRY(check_newcomers(x, err));
   TN_TRY(check_rollback(x, was, err));
   TN_TRY(carry_out(x, err));

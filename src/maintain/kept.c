@@ -11,6 +11,11 @@
 #define IS_KEPT 1
 #define ONE_ENTRY 2
 
+bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b) {
+  return a->id == b->id && strcmp(a->base_manifest_list, b->base_manifest_list) == 0 &&
+         strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
+}
+
 /* ------------------------------------------------------------------ lists */
 
 typedef struct list_read {
@@ -292,9 +297,10 @@ static tarn_status keep_snapshots(tn_kept *kept, const char *root, tarn_error *e
     } else {
       st = keep_list(kept, s.delta_manifest_list, s.delta_manifest_list_size, WITH_FILES, err);
     }
+    /* A branch may have been made when the changelog of its first snapshot expired. */
     if (st == TARN_OK && s.changelog_manifest_list != NULL) {
-      st = keep_list(kept, s.changelog_manifest_list, s.changelog_manifest_list_size, WITH_FILES,
-                     err);
+      st = keep_list(kept, s.changelog_manifest_list, s.changelog_manifest_list_size,
+                     WITH_FILES | MAY_LACK, err);
     }
     if (st == TARN_OK) {
       st = tn_kept_metas(kept, &s, err);
@@ -338,7 +344,9 @@ tarn_status tn_kept_others(tn_kept *kept, const char *root, tarn_error *err) {
     if (strcmp(other, root) != 0) {
       st = keep_root(kept, other, err);
       if (st != TARN_OK) {
-        return tn_error_context(err, st, "what branch %s needs", i < 0 ? "main" : branches[i].name);
+        return tn_error_context(
+            err, st, "nothing is deleted: what branch '%s' needs is not known%s",
+            i < 0 ? "main" : branches[i].name, i < 0 ? "" : " (a broken branch can be deleted)");
       }
     }
   }

@@ -46,6 +46,10 @@ typedef struct tn_kept {
   tn_map metas;
 } tn_kept;
 
+/* Are two snapshots of one number the same one? After a rollback or fast-forward another may have
+ * the number; lists of manifests have names of their own. */
+bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b);
+
 void tn_kept_init(tn_kept *kept, tn_table *table);
 void tn_kept_reset(tn_kept *kept);
 

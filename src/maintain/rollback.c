@@ -1,6 +1,7 @@
 /* rollback.c - what is newer than a snapshot goes. */
 #include "maintain/rollback.h"
 
+#include "maintain/kept.h"
 #include "maintain/tags.h"
 #include "model/listing.h"
 #include "model/snapshot_write.h"
@@ -100,6 +101,19 @@ static tarn_status earliest_is_above(tn_table *t, tn_arena *arena, int64_t id, b
   return st;
 }
 
+/* Is there a snapshot of this number that is another one? */
+static tarn_status has_other(tn_table *t, tn_arena *arena, const tn_snapshot *tag, bool *out,
+                             tarn_error *err) {
+  tn_snapshot s;
+  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, tag->id, arena, &s, err);
+  *out = st == TARN_OK && !tn_snapshot_is_same(&s, tag);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  return st;
+}
+
 static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, bool *out,
                                    tarn_error *err) {
   tn_snapshot s;
@@ -112,14 +126,19 @@ static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, boo
   return st;
 }
 
+static tarn_status tell_missing(int64_t id, tarn_error *err) {
+  return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
+}
+
 /* Is there a tag that keeps the files of a snapshot? */
-static tarn_status is_tagged(tn_table *t, tn_arena *arena, int64_t id, bool *out, tarn_error *err) {
+static tarn_status is_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *s, bool *out,
+                             tarn_error *err) {
   tn_tag *tags;
   int32_t n;
   TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
   *out = false;
   for (int32_t i = 0; i < n && !*out; i++) {
-    *out = tags[i].snapshot.id == id;
+    *out = tn_snapshot_is_same(&tags[i].snapshot, s);
   }
   return TARN_OK;
 }
@@ -128,37 +147,21 @@ static tarn_status is_tagged(tn_table *t, tn_arena *arena, int64_t id, bool *out
  * them. */
 static tarn_status check_whole(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
   int64_t earliest;
-  bool exists, is_kept;
-  TN_TRY(snapshot_exists(t, arena, id, &exists, err));
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
-  TN_TRY(is_tagged(t, arena, id, &is_kept, err));
-  if (!exists) {
-    return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
+  bool is_kept;
+  tn_snapshot s;
+  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
+  if (st == TARN_E_NOT_FOUND) {
+    return tell_missing(id, err);
   }
+  TN_TRY(st);
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  TN_TRY(is_tagged(t, arena, &s, &is_kept, err));
   return earliest <= id || is_kept
              ? TARN_OK
              : tn_fail(err, TARN_E_EXPIRED,
                        "snapshot %lld of table %s has begun to expire, its files may be gone: roll "
                        "back to snapshot %lld (snapshot/EARLIEST), a later one, or a tag",
                        (long long)id, t->full_name, (long long)earliest);
-}
-
-/* A tag that is deleted meanwhile takes its files with it, unless that one is seen. */
-static tarn_status restore_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
-                                  tarn_error *err) {
-  bool is_kept;
-  TN_TRY(restore_snapshot(t, arena, tag, err));
-  TN_TRY(is_tagged(t, arena, tag->id, &is_kept, err));
-  if (is_kept) {
-    return TARN_OK;
-  }
-  TN_TRY(remove_at(
-      t, tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)tag->id),
-      err));
-  return tn_fail(err, TARN_E_NOT_FOUND,
-                 "nothing is rolled back: the tag of snapshot %lld of table %s has been deleted "
-                 "meanwhile",
-                 (long long)tag->id, t->full_name);
 }
 
 /* Until nobody brings newer ones, who did not wait for the lock. */
@@ -174,6 +177,41 @@ static tarn_status remove_all_newer(tn_table *t, tn_arena *arena, int64_t id, in
   return TARN_OK;
 }
 
+static tarn_status check_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag, bool *out,
+                                tarn_error *err) {
+  TN_TRY(is_tagged(t, arena, tag, out, err));
+  return *out ? TARN_OK
+              : tn_fail(err, TARN_E_NOT_FOUND,
+                        "nothing is rolled back: the tag of snapshot %lld of table %s has been "
+                        "deleted meanwhile",
+                        (long long)tag->id, t->full_name);
+}
+
+/* A tag that is deleted meanwhile takes its files with it, unless the snapshot is seen. Another one
+ * may have its number. */
+static tarn_status restore_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
+                                  tarn_error *err) {
+  bool is_other, is_kept;
+  int32_t n_gone;
+  tarn_status st, removed;
+  TN_TRY(check_tagged(t, arena, tag, &is_kept, err));
+  TN_TRY(has_other(t, arena, tag, &is_other, err));
+  if (is_other) {
+    TN_TRY(tn_hint_remove(t->storage, t->branch_path, "snapshot", "LATEST", err));
+    TN_TRY(remove_all_newer(t, arena, tag->id - 1, &n_gone, err));
+  }
+  TN_TRY(restore_snapshot(t, arena, tag, err));
+  st = check_tagged(t, arena, tag, &is_kept, err);
+  if (st == TARN_OK) {
+    return st;
+  }
+  removed = remove_at(
+      t, tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)tag->id),
+      NULL);
+  (void)removed;
+  return st;
+}
+
 /* Without LATEST the greatest id is the latest: at each moment a state that was. */
 static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id,
                                  const tn_snapshot *restored, tarn_error *err) {
@@ -184,7 +222,7 @@ static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id,
                           : check_whole(t, arena, id, err));
   TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
   TN_TRY(remove_all_newer(t, arena, id, &n_gone, err));
-  if (n_gone > 0) { /* a newer one must not come back behind the hints */
+  if (n_gone > 0 || restored != NULL) { /* a newer one must not come back behind the hints */
     const char *folder = tn_path_join(arena, root, "snapshot", NULL);
     TN_TRY(folder != NULL ? tn_storage_sync_folder(t->storage, folder, err) : tn_oom(err));
   }
@@ -229,15 +267,16 @@ static tarn_status to_snapshot(tn_table *t, tn_arena *arena, int64_t id, tarn_er
       return roll_back(t, arena, id, &tags[i].snapshot, err);
     }
   }
-  return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
+  return tell_missing(id, err);
 }
 
 static tarn_status to_tag(tn_table *t, tn_arena *arena, const char *tag, tarn_error *err) {
   tn_snapshot s;
-  bool exists;
+  bool exists, is_other;
   TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, tag, arena, &s, err));
   TN_TRY(snapshot_exists(t, arena, s.id, &exists, err));
-  return roll_back(t, arena, s.id, exists ? NULL : &s, err);
+  TN_TRY(has_other(t, arena, &s, &is_other, err));
+  return roll_back(t, arena, s.id, exists && !is_other ? NULL : &s, err);
 }
 
 static tarn_status to_time(tn_table *t, tn_arena *arena, int64_t time_ms, tarn_error *err) {

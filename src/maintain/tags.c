@@ -147,22 +147,25 @@ typedef struct keepers {
   bool is_tagged; /* a tag of another name */
 } keepers;
 
-static tarn_status find_keepers(tn_table *t, int64_t id, const char *name, tn_arena *arena,
-                                keepers *out, tarn_error *err) {
-  const char *path =
-      tn_arena_printf(arena, "%s/snapshot/snapshot-%lld", t->branch_path, (long long)id);
+static tarn_status find_keepers(tn_table *t, const tn_snapshot *s, const char *name,
+                                tn_arena *arena, keepers *out, tarn_error *err) {
   int64_t earliest;
+  tn_snapshot live;
+  tarn_status st;
   tn_tag *tags;
   int32_t n;
   *out = (keepers){false, false};
-  if (path == NULL) {
-    return tn_oom(err);
-  }
   TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
-  out->is_live = earliest <= id && tn_storage_exists(t->storage, path);
+  st = tn_snapshot_read(t->env, t->storage, t->branch_path, s->id, arena, &live, err);
+  out->is_live = st == TARN_OK && earliest <= s->id && tn_snapshot_is_same(&live, s);
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    st = TARN_OK;
+  }
+  TN_TRY(st);
   TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
   for (int32_t i = 0; i < n && !out->is_tagged; i++) {
-    out->is_tagged = tags[i].snapshot.id == id && strcmp(tags[i].name, name) != 0;
+    out->is_tagged = tn_snapshot_is_same(&tags[i].snapshot, s) && strcmp(tags[i].name, name) != 0;
   }
   return TARN_OK;
 }
@@ -173,10 +176,10 @@ static tarn_status store_kept(tn_table *t, const tn_tag_request *request, const 
                               const char *path, bool *is_new, tn_arena *arena, tarn_error *err) {
   keepers before, after;
   *is_new = false;
-  TN_TRY(find_keepers(t, s->id, request->name, arena, &before, err));
+  TN_TRY(find_keepers(t, s, request->name, arena, &before, err));
   if (before.is_live || before.is_tagged) {
     TN_TRY(write_tag(t, request, s, path, is_new, err));
-    TN_TRY(*is_new ? find_keepers(t, s->id, request->name, arena, &after, err) : TARN_OK);
+    TN_TRY(*is_new ? find_keepers(t, s, request->name, arena, &after, err) : TARN_OK);
     if (!*is_new || after.is_live || (before.is_tagged && after.is_tagged)) {
       return TARN_OK;
     }

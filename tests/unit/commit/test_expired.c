@@ -85,6 +85,41 @@ static void replace_before_next(interloper *self) {
   append_other(self, "j");
 }
 
+/* The one that replaced it has expired as well, when we look. */
+static void replace_and_expire_it(interloper *self) {
+  replace_before_next(self);
+  append_other(self, "x1");
+  il_remove_snapshot(self, 2);
+}
+
+static void replace_and_expire_all(interloper *self) {
+  replace_before_next(self);
+  append_other(self, "x1");
+  append_other(self, "x2");
+  il_remove_snapshot(self, 2);
+  il_remove_snapshot(self, 3);
+}
+
+/* Ours expires; its file was compacted away, or not. */
+static void go_on_and_expire(interloper *self) {
+  append_other(self, "x1");
+  append_other(self, "x2");
+  expire(self, 2);
+  expire(self, 3);
+}
+
+static void compact_and_expire(interloper *self) {
+  tn_commit_options options = cm_user("other");
+  tn_committable c = cm_begin(1);
+  tn_commit_result result;
+  cm_file(self->tm, &c, CM_BEFORE, tm_entry("b", 1));
+  cm_file(self->tm, &c, CM_AFTER, tm_entry("x1", 1));
+  OK(tn_commit_append(self->table, &options, &c, &result, err));
+  append_other(self, "x2");
+  expire(self, 2);
+  expire(self, 3);
+}
+
 static void replace_and_expire(interloper *self) {
   replace_behind_next(self);
   append_other(self, "x2");
@@ -297,6 +332,7 @@ static void compaction__that_was_replaced_may_conflict(void **state) {
     other.times = 1;
     st = tn_commit_append(other.table, &options, &c, &result, &why);
     assert_int_equal(st, drops == 1 ? TARN_OK : TARN_E_IO);
+    assert_true(drops == 1 || why.status == TARN_E_IO);
     assert_int_equal(result.has_dropped, drops == 1);
     assert_true(result.is_unsure);
     assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[o]raw(1)");
@@ -312,9 +348,76 @@ static void append__whose_followers_expired_cannot_be_told(void **state) {
   (void)state;
   il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, replace_and_expire, 0);
   assert_int_equal(second(&other, &result, &why), TARN_E_IO);
+  assert_int_equal(why.status, TARN_E_IO);
   assert_contains(why.message, "cannot be told");
   assert_true(result.is_unsure);
   assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[a b x1 x2]raw(4)");
+  il_end(&tm, &other);
+}
+
+static void append__that_was_replaced_and_expired_is_made_again(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  (void)state;
+  il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, replace_and_expire_it, 0);
+  OK(second(&other, &result, err));
+  assert_int_equal(result.last_id, 4);
+  assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[a j x1 b]raw(4)");
+  il_end(&tm, &other);
+}
+
+/* The file on the disk was never compacted away. */
+static void append__that_was_replaced_long_ago_is_not_done(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, replace_and_expire_all, 0);
+  OK(tn_storage_replace(tm.storage, "/t/bucket-0/b", tn_slice_text("b"), false, err));
+  assert_int_equal(second(&other, &result, &why), TARN_E_IO);
+  assert_contains(why.message, "cannot be told");
+  assert_true(result.is_unsure);
+  il_end(&tm, &other);
+}
+
+static void append__that_expired_at_once_is_there(void **state) {
+  static void (*const acts[])(interloper *) = {go_on_and_expire, compact_and_expire};
+  static const char *const files[] = {"0[a b x1 x2]raw(4)", "0[a x1 x2]raw(3)"};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    table_maker tm;
+    interloper other;
+    tn_commit_result result;
+    il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, acts[i], 0);
+    OK(second(&other, &result, err));
+    assert_int_equal(result.last_id, 2);
+    assert_int_equal(result.n_attempts, 1);
+    assert_string_equal(tm_plan(&tm, other.table, NULL, -1), files[i]);
+    il_end(&tm, &other);
+  }
+}
+
+/* An expiry has deleted the list of its manifests, its name is next. */
+static void go_on_and_begin_to_expire(interloper *self) {
+  append_other(self, "x1");
+  OK(tn_storage_remove(self->tm->storage,
+                       tn_path_join(&self->tm->arena, "/t", "manifest",
+                                    cm_snapshot(self->tm, 2).delta_manifest_list, NULL),
+                       err));
+}
+
+static void append__that_begins_to_expire_is_not_taken_back(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_result result;
+  (void)state;
+  il_begin(&tm, &other, IL_QUICK, IL_BEHIND_LINK, go_on_and_begin_to_expire, 0);
+  OK(second(&other, &result, err));
+  assert_int_equal(result.last_id, 2);
+  assert_int_equal(result.n_attempts, 1);
+  assert_string_equal(tm_plan(&tm, other.table, NULL, -1), "0[a b x1]raw(3)");
   il_end(&tm, &other);
 }
 
@@ -351,6 +454,10 @@ int main(void) {
       cmocka_unit_test(append__that_was_replaced_keeps_its_files),
       cmocka_unit_test(append__whose_followers_expired_cannot_be_told),
       cmocka_unit_test(compaction__that_was_replaced_may_conflict),
+      cmocka_unit_test(append__that_was_replaced_and_expired_is_made_again),
+      cmocka_unit_test(append__that_was_replaced_long_ago_is_not_done),
+      cmocka_unit_test(append__that_expired_at_once_is_there),
+      cmocka_unit_test(append__that_begins_to_expire_is_not_taken_back),
       cmocka_unit_test(hint__of_others_stays),
       cmocka_unit_test(hint__does_not_name_what_was_rolled_back),
   };

@@ -3,7 +3,10 @@
  * The storage lets the other one come at the first call that a test names. There are no locks in
  * memory: what is tested is that each sees what the other has done.
  */
+#include <errno.h>
+
 #include "maintain/branches.h"
+#include "maintain/consumers.h"
 #include "maintain/rollback.h"
 #include "maintain/tags.h"
 #include "maintain_maker.h"
@@ -66,6 +69,17 @@ static void has_come(maintain_maker *mm) {
   assert_true(other.has_come);
 }
 
+static const char *content(maintain_maker *mm, const char *path) {
+  const char *text;
+  tn_buf b;
+  tn_buf_init(&b, &mm->tm.env->mem, 65536);
+  OK(tn_storage_read_all(mm->tm.storage, path, &b, err));
+  text = tn_arena_strndup(&mm->tm.arena, (const char *)b.data, b.len);
+  assert_non_null(text);
+  tn_buf_reset(&b);
+  return text;
+}
+
 /* ------------------------------------------------------------------ histories */
 
 static void tag(maintain_maker *mm, const char *name, int64_t id) {
@@ -109,6 +123,10 @@ static void fail_to_roll_back(maintain_maker *mm) {
   assert_int_equal(tn_rollback_to_snapshot(mm->table, 2, &why), TARN_E_EXPIRED);
   assert_contains(why.message, "snapshot 2 of table ");
   assert_contains(why.message, " has begun to expire");
+}
+
+static void nothing(maintain_maker *mm) {
+  (void)mm;
 }
 
 static void delete_tag(maintain_maker *mm) {
@@ -217,6 +235,94 @@ static void expire__sees_a_branch_that_came_meanwhile(void **state) {
   mm_end(&mm);
 }
 
+/* No room for a second hint. */
+static tarn_status full_create(tn_storage *storage, const char *path, tn_sink **out,
+                               tarn_error *err) {
+  if (strstr(path, "/.EARLIEST.") != NULL && tn_storage_exists(storage, "/t/snapshot/EARLIEST")) {
+    return tn_fail_errno(err, ENOSPC, "write %s", path);
+  }
+  return other.ops->create(storage, path, out, err);
+}
+
+static void expire__makes_room_on_a_full_disk(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_four(&mm);
+  OK(tn_hint_write(mm.tm.storage, "/t", "snapshot", "EARLIEST", 1, err));
+  let_come(&mm, AT_REMOVE, "/snapshot/EARLIEST", nothing);
+  other.hooked.create = full_create;
+  assert_int_equal(mm_expire(&mm, 1, 1), 3);
+  has_come(&mm);
+  assert_string_equal(mm_list(&mm, "snapshot"), "4 EARLIEST=4 LATEST=4");
+  assert_int_equal(mm_check(&mm), 0);
+  mm_end(&mm);
+}
+
+static void set_consumer(maintain_maker *mm) {
+  OK(tn_consumer_set(mm->table, "c", 2, err));
+}
+
+static void move_earliest(maintain_maker *mm) {
+  OK(tn_hint_write(mm->tm.storage, "/t", "snapshot", "EARLIEST", 4, err));
+}
+
+static void expire__leaves_what_a_new_consumer_needs(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_four(&mm);
+  let_come(&mm, AT_OPEN, "/manifest/manifest-list-", set_consumer);
+  assert_int_equal(mm_expire(&mm, 1, 1), 1);
+  has_come(&mm);
+  assert_string_equal(mm_list(&mm, "snapshot"), "2 3 4 EARLIEST=2 LATEST=4");
+  assert_int_equal(mm_check(&mm), 0);
+  mm_end(&mm);
+}
+
+/* Another one has begun to expire more. */
+static void expire__does_not_move_earliest_back(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_four(&mm);
+  let_come(&mm, AT_OPEN, "/manifest/manifest-list-", move_earliest);
+  assert_int_equal(mm_expire(&mm, 2, 2), 2);
+  has_come(&mm);
+  assert_string_equal(mm_list(&mm, "snapshot"), "3 4 EARLIEST=4 LATEST=4");
+  mm_end(&mm);
+}
+
+#define RIVAL_LOOKS 4
+
+static int n_rival_looks;
+
+/* A Java process has looked at the name of snapshot 4 before that one was there. */
+static tarn_status rival_list(tn_storage *storage, const char *path,
+                              tarn_status (*visit)(void *ctx, const char *name, bool is_directory,
+                                                   tarn_error *err),
+                              void *ctx, tarn_error *err) {
+  TN_TRY(other.ops->list(storage, path, visit, ctx, err));
+  return other.has_come && strcmp(path, "/t/snapshot") == 0 && ++n_rival_looks < RIVAL_LOOKS
+             ? visit(ctx, ".snapshot-4.0c8e1f2a-7f3d-4c11-9d0e-5a6b7c8d9e0f.tmp", false, err)
+             : TARN_OK;
+}
+
+static void expire__waits_for_who_may_replace_what_stays(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_four(&mm);
+  n_rival_looks = 0;
+  let_come(&mm, AT_OPEN, "/snapshot/EARLIEST", nothing);
+  other.hooked.list = rival_list;
+  assert_int_equal(mm_expire(&mm, 1, 1), 3);
+  has_come(&mm);
+  assert_true(n_rival_looks >= RIVAL_LOOKS);
+  assert_int_equal(mm_check(&mm), 0);
+  mm_end(&mm);
+}
+
 static void rollback__beside_an_expiry_is_refused(void **state) {
   maintain_maker mm;
   (void)state;
@@ -286,16 +392,60 @@ static void branch__of_a_tag_that_goes_is_refused(void **state) {
   mm_end(&mm);
 }
 
+/* ------------------------------------------------------------------ one number, two snapshots */
+
+/* Branch b has a tag of the first snapshot 2; main has another one of that number. */
+static void make_two_of_a_number(maintain_maker *mm) {
+  mm_commit(mm, "+a");
+  mm_commit(mm, "+b");
+  tag(mm, "t", 2);
+  OK(tn_branch_create(mm->table, "b", "t", err));
+  OK(tn_rollback_to_snapshot(mm->table, 1, err));
+  mm_commit(mm, "+c");
+  OK(tn_storage_replace(mm->tm.storage, "/t/tag/tag-t",
+                        tn_slice_text(content(mm, "/t/branch/branch-b/tag/tag-t")), false, err));
+}
+
+static void rollback__to_a_tag_makes_its_snapshot_the_latest(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_two_of_a_number(&mm);
+  mm_commit(&mm, "+d");
+  OK(tn_rollback_to_tag(mm.table, "t", err));
+  assert_string_equal(mm_list(&mm, "snapshot"), "1 2 EARLIEST=2 LATEST=2");
+  assert_string_equal(content(&mm, "/t/snapshot/snapshot-2"), content(&mm, "/t/tag/tag-t"));
+  mm_check(&mm);
+  mm_end(&mm);
+}
+
+static void branch__of_a_tag_has_the_snapshot_of_the_tag(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_two_of_a_number(&mm);
+  OK(tn_branch_create(mm.table, "x", "t", err));
+  assert_string_equal(content(&mm, "/t/branch/branch-x/snapshot/snapshot-2"),
+                      content(&mm, "/t/tag/tag-t"));
+  mm_end(&mm);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(expire__whose_table_is_rolled_back_looks_again),
       cmocka_unit_test(expire__that_gives_way_moves_no_hint),
       cmocka_unit_test(expire__whose_table_is_a_branch_now_looks_again),
       cmocka_unit_test(expire__sees_a_branch_that_came_meanwhile),
+      cmocka_unit_test(expire__makes_room_on_a_full_disk),
+      cmocka_unit_test(expire__leaves_what_a_new_consumer_needs),
+      cmocka_unit_test(expire__does_not_move_earliest_back),
+      cmocka_unit_test(expire__waits_for_who_may_replace_what_stays),
       cmocka_unit_test(rollback__beside_an_expiry_is_refused),
       cmocka_unit_test(begun_expiry__can_be_rolled_back_to_by_tag_only),
       cmocka_unit_test(delete__of_a_tag_that_is_taken_up_leaves_its_files),
       cmocka_unit_test(branch__of_a_tag_that_goes_is_refused),
+      cmocka_unit_test(rollback__to_a_tag_makes_its_snapshot_the_latest),
+      cmocka_unit_test(branch__of_a_tag_has_the_snapshot_of_the_tag),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
