@@ -11,6 +11,7 @@
 #include "ending.h"
 #include "errors.h"
 #include "follow_lines.h"
+#include "json.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "refused.h"
 #include "signals.h"
@@ -126,13 +127,28 @@ static tarn_status note_row(cli_input *in, size_t n, tarn_error *err) {
 
 /* ------------------------------------------------------------------ JSON lines */
 
+/* Is a line whole that ends without a line break? No part of an object is one itself. */
+static bool is_whole(const char *text, size_t n) {
+  cli_json json = {0};
+  bool is_object;
+  while (n > 0 && strchr(" \t\r", text[n - 1]) != NULL) {
+    n--;
+  }
+  is_object = n > 0 && text[n - 1] == '}' && cli_json_parse(text, n, &json);
+  cli_json_reset(&json);
+  return is_object;
+}
+
 /* The first line: its length with the line break. *has_one is false at the end, and when the time
- * came first. Of a stream that is followed a line without break was cut short: it comes again. */
+ * came first. Of a stream that is followed a line may be cut short: it comes again. */
 static tarn_status find_line(cli_input *in, int64_t wake_ms, size_t *n, bool *has_one,
                              tarn_error *err) {
   bool has_break;
   tarn_status st = cli_source_find_line(&in->source, wake_ms, n, &has_break, err);
-  *n = in->follows && !has_break ? 0 : *n;
+  if (st == TARN_OK && in->follows && !has_break &&
+      (cli_ending_came() || !is_whole(cli_source_text(&in->source), *n))) {
+    *n = 0;
+  }
   *has_one = st == TARN_OK && *n > 0;
   in->is_finished = st == TARN_OK && *n == 0 && in->source.is_end;
   return st;
