@@ -31,6 +31,7 @@ typedef struct expiry {
   tn_tag *tags;
   int32_t n_tags;
   const char *branches; /* as text */
+  bool is_lockless;     /* the lock was not to be had */
   tn_clearing work;
 } expiry;
 
@@ -268,6 +269,13 @@ static tarn_status check_newcomers(expiry *x, tarn_error *err) {
                            x->work.table->full_name);
 }
 
+/* Who holds it for long, as a process that was stopped, is waited for once. */
+static int lock_names(expiry *x, const char *folder) {
+  int lock = x->is_lockless ? -1 : tn_storage_lock_folder(x->work.table->storage, folder);
+  x->is_lockless = lock < 0;
+  return lock;
+}
+
 /* ------------------------------------------------------------------ rollbacks */
 
 static tarn_status numbered_path(expiry *x, const char *folder, int64_t id, const char **out,
@@ -306,7 +314,7 @@ static tarn_status check_rollback(expiry *x, int64_t was, tarn_error *err) {
   }
   TN_TRY(numbered_path(x, "snapshot", x->end, &end, err));
   (void)tn_rivals_wait(storage, folder, x->end, end, x->request->cancel);
-  lock = tn_storage_lock_folder(storage, folder);
+  lock = lock_names(x, folder);
   st = look_at_end(x, &is_same, err);
   if (st == TARN_OK && !is_same) {
     st = tn_hint_write(storage, x->root, "snapshot", "EARLIEST", was, err);
@@ -379,7 +387,7 @@ static tarn_status remove_names(expiry *x, tarn_error *err) {
   if (folder == NULL) {
     return tn_oom(err);
   }
-  lock = tn_storage_lock_folder(storage, folder);
+  lock = lock_names(x, folder);
   st = look_at_end(x, &is_same, err);
   if (st == TARN_OK && !is_same) {
     st = tell_rollback(x, err);
@@ -453,7 +461,7 @@ static tarn_status move_hint(expiry *x, int64_t *was, tarn_error *err) {
   if (folder == NULL) {
     return tn_oom(err);
   }
-  lock = tn_storage_lock_folder(t->storage, folder);
+  lock = lock_names(x, folder);
   st = tn_snapshot_earliest_id(t->env, t->storage, x->root, was, err);
   if (st == TARN_OK && *was <= x->end) {
     st = write_hint(x, err);
