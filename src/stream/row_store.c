@@ -16,6 +16,7 @@
 #define FIRST_SLOTS ((uint64_t)1 << 12)
 #define REMOVED 1 /* the offset of a slot whose key was removed; records begin behind it */
 #define MAX_ROW ((size_t)1 << 30)
+#define LEFT_LOGS 8 /* by who begins anew (RS4): a supervisor starts five times or so in a row */
 #define LOG_VERSION 1
 #define CHECKPOINT_VERSION 2
 
@@ -101,10 +102,30 @@ static tarn_status write_head(const tn_row_store *s, tn_paged_file *log, tarn_er
   return tn_paged_file_write(log, 0, head, sizeof(head), err);
 }
 
+/* Is it one of this store, from whichever run? Not to be asked of one that is being written, whose
+ * head may be in memory alone. What cannot be told is ours. */
+static bool is_own_log(const tn_row_store *s, int64_t generation) {
+  uint8_t head[HEAD_BYTES];
+  tn_random_file *file = NULL;
+  size_t n = 0;
+  char *path;
+  tarn_error err;
+  if (log_path(s, generation, &path, &err) != TARN_OK) {
+    return true;
+  }
+  if (tn_random_file_open(s->env, path, false, &file, &err) == TARN_OK) {
+    (void)!tn_random_file_read(file, 0, head, sizeof(head), &n, &err);
+  }
+  tn_random_file_close(file);
+  tn_free(&s->env->mem, path);
+  return n < sizeof(head) || tn_load_le64(head + 16) == s->identity;
+}
+
 /* Logs in the folder. */
 typedef struct sweep {
   tn_row_store *store;
   int64_t from, to; /* those before and behind go */
+  bool only_own;    /* and those of other stores go */
   int64_t last;     /* of all */
 } sweep;
 
@@ -117,7 +138,8 @@ static tarn_status sweep_entry(void *ctx, const char *name, bool is_directory, t
     (void)snprintf(own, sizeof(own), "rows-%lld", generation);
     if (strcmp(own, name) == 0) {
       w->last = generation > w->last ? generation : w->last;
-      if (generation < w->from || generation > w->to) {
+      if (generation < w->from || generation > w->to ||
+          (w->only_own && !is_own_log(w->store, generation))) {
         remove_log(w->store, generation);
       }
     }
@@ -125,10 +147,10 @@ static tarn_status sweep_entry(void *ctx, const char *name, bool is_directory, t
   return TARN_OK;
 }
 
-/* Keep the logs between two generations; what stays against our will is swept by the next one.
- * Returns the last that was there; -1: none. */
-static int64_t sweep_logs(tn_row_store *s, int64_t from, int64_t to) {
-  sweep w = {s, from, to, -1};
+/* Keep the logs between two generations, or with only_own those of this store among them; what
+ * stays against our will is swept by the next one. Returns the last that was there; -1: none. */
+static int64_t sweep_logs(tn_row_store *s, int64_t from, int64_t to, bool only_own) {
+  sweep w = {s, from, to, only_own, -1};
   tarn_error err;
   if (!s->is_temporary) {
     (void)!tn_storage_list(s->storage, s->folder, sweep_entry, &w, &err);
@@ -344,17 +366,36 @@ static tarn_status append(tn_paged_file *log, int64_t *log_bytes, uint32_t *sum,
 
 /* ------------------------------------------------------------------ finding */
 
+/* Its name is on the disk before any checkpoint is: that may be kept in another folder. */
+static tarn_status make_folder(tn_row_store *s, tarn_error *err) {
+  size_t n = strlen(s->folder) + 4;
+  char *above;
+  tarn_status st;
+  TN_TRY(tn_storage_make_folder(s->storage, s->folder, err));
+  if (s->is_temporary) {
+    return TARN_OK;
+  }
+  above = tn_alloc(&s->env->mem, n);
+  if (above == NULL) {
+    return tn_oom(err);
+  }
+  (void)snprintf(above, n, "%s/..", s->folder);
+  st = tn_storage_sync_folder(s->storage, above, err);
+  tn_free(&s->env->mem, above);
+  return st;
+}
+
 /* Files are made by the first row. */
 static tarn_status begin(tn_row_store *s, tarn_error *err) {
   int64_t last;
   if (s->has_begun) {
     return TARN_OK;
   }
-  TN_TRY(tn_storage_make_folder(s->storage, s->folder, err));
-  last = sweep_logs(s, 0, INT64_MAX);
-  (void)sweep_logs(s, last, last);
+  TN_TRY(make_folder(s, err));
+  last = sweep_logs(s, 0, INT64_MAX, false);
+  s->oldest = last >= LEFT_LOGS ? last - LEFT_LOGS + 1 : 0;
+  (void)sweep_logs(s, s->oldest, INT64_MAX, false);
   s->generation = last + 1;
-  s->oldest = last >= 0 ? last : 0;
   s->is_untidy = last >= 0;
   TN_TRY(tn_env_random(s->env, &s->identity, sizeof(s->identity), err));
   TN_TRY(make_log(s, s->generation, &s->log, &s->is_mine, err));
@@ -552,7 +593,7 @@ static tarn_status parse(const tn_row_store *s, tn_slice bytes, named_place *out
 
 void tn_row_store_complete(tn_row_store *s) {
   if (s->is_untidy && s->named >= 0) {
-    (void)sweep_logs(s, s->named, s->generation);
+    (void)sweep_logs(s, s->named, s->generation, false);
     s->oldest = s->named;
     s->is_untidy = s->named != s->generation;
   }
@@ -568,7 +609,7 @@ tarn_status tn_row_store_complete_until(tn_row_store *s, tn_slice bytes, tarn_er
     kept.generation = s->generation; /* of a run before, which had come further */
   }
   if (kept.generation > s->oldest) {
-    (void)sweep_logs(s, kept.generation, INT64_MAX);
+    (void)sweep_logs(s, kept.generation, INT64_MAX, false);
     s->oldest = kept.generation;
   }
   return TARN_OK;
@@ -654,7 +695,8 @@ tarn_status tn_row_store_restore(tn_row_store *s, tn_slice bytes, tarn_error *er
   s->named = s->oldest = s->generation;
   s->is_mine = false;
   s->is_untidy = true;
-  (void)sweep_logs(s, s->generation, INT64_MAX); /* who kept this one has kept none before it */
+  /* Who kept this one has kept none before it, and takes no other stream (RS4). */
+  (void)sweep_logs(s, s->generation, INT64_MAX, true);
   return TARN_OK;
 }
 

@@ -17,8 +17,9 @@
  *       otherwise.
  *   RS3 When more than half of the log is of no use, what is of use is copied into the next
  *       generation. A log goes when it is told that nobody comes back to it.
- *   RS4 A store that begins anew takes the next generation, and leaves the newest log that it
- *       finds: it is not known yet whose place is the one that is kept.
+ *   RS4 A store that begins anew takes the next generation, and leaves the newest logs that it
+ *       finds, a few: it is not known yet whose place is the one that is kept, and it may be that
+ *       of a run before several that came to nothing.
  *   RS5 The index is made anew from the log by who goes on; it is never kept.
  *   RS6 After a call that failed the store is only to be freed, or restored.
  *
