@@ -4,18 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "errors.h"
 #include "nanoarrow/nanoarrow.h"
 #include "wide_time.h"
 
 #define MAX_DEPTH 200 /* above what the library accepts: 64, a map taking two levels */
-
-static tarn_status fail(tarn_error *err, tarn_status status, const char *message,
-                        const char *detail) {
-  err->status = status;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%s%s", message, detail);
-  return status;
-}
 
 /* ------------------------------------------------------------------ nested values */
 
@@ -191,7 +184,7 @@ static tarn_status make_children(cli_cell *cell, const struct ArrowSchema *schem
                                  tarn_error *err) {
   cell->children = calloc((size_t)schema->n_children + 1, sizeof(*cell->children));
   if (cell->children == NULL) {
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   for (; cell->n_children < schema->n_children; cell->n_children++) {
     tarn_status st = make_cell(cell->cells, schema->children[cell->n_children], depth + 1,
@@ -252,15 +245,15 @@ static tarn_status make_cell(cli_cells *cells, const struct ArrowSchema *schema,
   cli_text_json(&out->key, out->name, strlen(out->name));
   cli_text_char(&out->key, ':');
   if (out->key.is_broken) {
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   if (schema->dictionary == NULL &&
       (set_wide_time(out, schema) || cli_cell_set_scalar(out, schema->format))) {
     return TARN_OK;
   }
   if (schema->dictionary != NULL || depth > MAX_DEPTH || !set_nested(out, schema)) {
-    return fail(err, TARN_E_UNSUPPORTED, "a column cannot be printed: its Arrow format is ",
-                schema->format);
+    return cli_error(err, TARN_E_UNSUPPORTED, "a column cannot be printed: its Arrow format is %s",
+                     schema->format);
   }
   return make_children(out, schema, depth, err);
 }
@@ -272,7 +265,7 @@ tarn_status cli_cells_create(tarn_env *env, struct ArrowSchema *schema, bool has
   *out = NULL;
   if (cells == NULL) {
     schema->release(schema);
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   cells->env = env;
   cells->schema = *schema;
@@ -331,5 +324,5 @@ static bool bind_cell(cli_cell *cell, const struct ArrowArray *array) {
 tarn_status cli_cells_bind(cli_cells *cells, const struct ArrowArray *batch, tarn_error *err) {
   return bind_cell(&cells->root, batch)
              ? TARN_OK
-             : fail(err, TARN_E_INTERNAL, "a batch does not have the layout of its schema", "");
+             : cli_error(err, TARN_E_INTERNAL, "a batch does not have the layout of its schema");
 }

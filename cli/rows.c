@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "changes.h"
+#include "errors.h"
 #include "grid.h"
 #include "nanoarrow/nanoarrow_ipc.h"
 #include "tarn/parquet.h"
@@ -34,25 +35,16 @@ struct cli_rows {
   int64_t made_ms;
 };
 
-static tarn_status fail(tarn_error *err, tarn_status status, const char *message,
-                        const char *detail) {
-  err->status = status;
-  err->os_errno = 0;
-  (void)snprintf(err->message, sizeof(err->message), "%s%s", message, detail);
-  return status;
-}
-
 tarn_status cli_output_status(const cli_output *output, tarn_error *err) {
   switch (output->state) {
     case CLI_OUTPUT_FINE:
       return TARN_OK;
     case CLI_OUTPUT_FAILED:
-      (void)fail(err, output->os_errno == 0 ? TARN_E_NOMEM : TARN_E_IO, "standard output: ",
-                 output->os_errno == 0 ? "out of memory" : strerror(output->os_errno));
-      err->os_errno = output->os_errno;
-      return err->status;
+      return output->os_errno != 0
+                 ? cli_error_errno(err, TARN_E_IO, "standard output", output->os_errno)
+                 : cli_error(err, TARN_E_NOMEM, "standard output: out of memory");
     default:
-      return fail(err, TARN_E_CANCELLED, "interrupted", "");
+      return cli_error(err, TARN_E_CANCELLED, "interrupted");
   }
 }
 
@@ -192,7 +184,7 @@ static uint32_t rank_of(const cli_rows *rows, int32_t column) {
 static tarn_status table_begin(cli_rows *rows, tarn_error *err) {
   const cli_cell *root = &rows->cells->root;
   if (!cli_grid_init(&rows->grid, (size_t)root->n_children)) {
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   if (rows->style.null_text == NULL) {
     rows->style.null_text = "NULL";
@@ -261,8 +253,8 @@ static void ipc_release(struct ArrowIpcOutputStream *stream) {
 
 static tarn_status ipc_check(int code, const struct ArrowError *why, tarn_error *err) {
   return code == NANOARROW_OK ? TARN_OK
-         : code == ENOMEM     ? fail(err, TARN_E_NOMEM, "out of memory", "")
-                              : fail(err, TARN_E_INTERNAL, "Arrow stream: ", why->message);
+         : code == ENOMEM     ? cli_no_memory(err)
+                              : cli_error(err, TARN_E_INTERNAL, "Arrow stream: %s", why->message);
 }
 
 static tarn_status arrow_begin(cli_rows *rows, tarn_error *err) {
@@ -323,7 +315,7 @@ static tarn_status parquet_begin(cli_rows *rows, tarn_error *err) {
   size_t n = 0;
   tarn_status st;
   if (options == NULL) {
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   for (size_t i = 0; i < style->n_options; i++) {
     if (is_of_files(style->options[i].key)) {
@@ -388,7 +380,7 @@ tarn_status cli_rows_begin(tarn_env *env, struct ArrowSchema *schema, const cli_
   *out = NULL;
   if (rows == NULL) {
     schema->release(schema);
-    return fail(err, TARN_E_NOMEM, "out of memory", "");
+    return cli_no_memory(err);
   }
   rows->format = &formats[style->format];
   rows->style = *style;
