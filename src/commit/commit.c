@@ -52,12 +52,9 @@ static tarn_status sync_names(tn_commit_job *job, const tn_committable *c, tarn_
   tn_map_init(&done, &table->env->mem);
   for (int32_t i = 0; i < c->n_messages && st == TARN_OK; i++) {
     const tn_commit_message *m = &c->messages[i];
-    tn_buf path;
-    tn_buf_init(&path, &table->env->mem, TN_PLAN_ARENA_BYTES);
-    st = tn_bucket_path(table, m->partition, m->bucket, &path, err);
-    st = st == TARN_OK ? tn_buf_append(&path, "", 1, err) : st;
-    st = st == TARN_OK ? sync_folder(table, &done, &arena, (const char *)path.data, err) : st;
-    tn_buf_reset(&path);
+    const char *folder;
+    st = tn_bucket_folder(table, m->partition, m->bucket, &arena, &folder, err);
+    st = st == TARN_OK ? sync_folder(table, &done, &arena, folder, err) : st;
   }
   tn_map_reset(&done);
   tn_arena_reset(&arena);

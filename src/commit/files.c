@@ -155,20 +155,14 @@ static tarn_status visit_all(tn_table *table, const tn_committable *c, bool is_a
                              path_visit visit, void *ctx, tarn_error *err) {
   walker w = {.table = table, .visit = visit, .ctx = ctx, .err = err};
   tarn_status st = TARN_OK;
-  tn_buf path;
   tn_arena_init(&w.arena, &table->env->mem, TN_PLAN_ARENA_BYTES);
-  tn_buf_init(&path, &table->env->mem, PATH_LIMIT);
   for (int32_t i = 0; i < c->n_messages && st == TARN_OK; i++) {
     const tn_commit_message *m = &c->messages[i];
-    path.len = 0;
     tn_arena_reset(&w.arena);
-    TN_TRY_TO(done, tn_bucket_path(table, m->partition, m->bucket, &path, err));
-    TN_TRY_TO(done, tn_buf_append(&path, "", 1, err));
-    w.folder = (const char *)path.data;
+    TN_TRY_TO(done, tn_bucket_folder(table, m->partition, m->bucket, &w.arena, &w.folder, err));
     TN_TRY_TO(done, visit_message(&w, m, is_abort));
   }
 done:
-  tn_buf_reset(&path);
   tn_arena_reset(&w.arena);
   return st;
 }
