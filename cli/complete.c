@@ -20,9 +20,8 @@ struct cli_complete {
 
 /* ------------------------------------------------------------------ what it needs */
 
-/* The columns of the primary key, NUL-terminated behind each other. */
-static tarn_status take_keys(const cli_json *json, const struct ArrowSchema *schema, cli_text *text,
-                             size_t *n, tarn_error *err) {
+/* The names of the columns of the primary key, NUL-terminated behind each other. */
+static tarn_status read_keys(const cli_json *json, cli_text *out, size_t *n, tarn_error *err) {
   size_t list = cli_json_find(json, 0, "primary_keys");
   *n = 0;
   if (list == SIZE_MAX) {
@@ -30,21 +29,28 @@ static tarn_status take_keys(const cli_json *json, const struct ArrowSchema *sch
   }
   for (size_t i = cli_json_first(json, list); i < json->nodes[list].after;
        i = json->nodes[i].after) {
-    size_t begin = text->len;
+    cli_json_text(json, i, out);
+    cli_text_char(out, '\0');
+    ++*n;
+  }
+  return out->is_broken ? cli_no_memory(err) : TARN_OK;
+}
+
+/* keys: room for n_keys pointers to names. */
+static tarn_status find_keys(const cli_text *names, size_t n_keys, const struct ArrowSchema *schema,
+                             const char **keys, tarn_error *err) {
+  const char *at = names->data;
+  for (size_t i = 0; i < n_keys; i++) {
     bool is_there = false;
-    cli_json_text(json, i, text);
-    cli_text_char(text, '\0');
-    if (text->is_broken) {
-      return cli_no_memory(err);
-    }
     for (int64_t c = 0; c < schema->n_children && !is_there; c++) {
-      is_there = strcmp(schema->children[c]->name, text->data + begin) == 0;
+      is_there = strcmp(schema->children[c]->name, at) == 0;
     }
     if (!is_there) {
       return cli_usage(err, "--complete needs the columns of the primary key: '%s' is not selected",
-                       text->data + begin);
+                       at);
     }
-    ++*n;
+    keys[i] = at;
+    at += strlen(at) + 1;
   }
   return TARN_OK;
 }
@@ -89,19 +95,14 @@ static tarn_status make(cli_session *s, const tarn_string *facts, const struct A
     st = cli_no_memory(err);
   } else if (st == TARN_OK) {
     st = check_order(&json, err);
-    st = st == TARN_OK ? take_keys(&json, schema, &names, &n, err) : st;
+    st = st == TARN_OK ? read_keys(&json, &names, &n, err) : st;
     cli_json_reset(&json);
   }
   if (st == TARN_OK) {
     keys = calloc(n + 1, sizeof(*keys));
-    st = keys == NULL ? cli_no_memory(err) : TARN_OK;
+    st = keys == NULL ? cli_no_memory(err) : find_keys(&names, n, schema, keys, err);
   }
   if (st == TARN_OK) {
-    const char *at = names.data;
-    for (size_t i = 0; i < n; i++) {
-      keys[i] = at;
-      at += strlen(at) + 1;
-    }
     o.folder = c->folder.data;
     o.is_temporary = state_path == NULL;
     o.passed = &passed;
@@ -113,7 +114,7 @@ static tarn_status make(cli_session *s, const tarn_string *facts, const struct A
   return st;
 }
 
-/* ------------------------------------------------------------------ keys */
+/* ------------------------------------------------------------------ keys that are not selected */
 
 static void add_name(cli_text *out, const char *name) {
   cli_text_puts(out, ",`");
@@ -135,26 +136,22 @@ static bool holds(const cli_name_list *list, const char *name) {
 static tarn_status add_missing(const tarn_string *facts, const cli_name_list *names,
                                cli_hidden_keys *out, tarn_error *err) {
   cli_json json;
-  cli_text name = {0};
-  size_t list;
+  cli_text keys = {0};
+  size_t n;
+  tarn_status st;
   if (!cli_json_parse(facts->data, facts->length, &json)) {
     return cli_no_memory(err);
   }
-  list = cli_json_find(&json, 0, "primary_keys");
-  for (size_t i = list != SIZE_MAX ? cli_json_first(&json, list) : 0;
-       list != SIZE_MAX && i < json.nodes[list].after; i = json.nodes[i].after) {
-    name.len = 0;
-    cli_json_text(&json, i, &name);
-    cli_text_terminate(&name);
-    if (!name.is_broken && !holds(names, name.data)) {
-      add_name(&out->select, name.data);
+  st = read_keys(&json, &keys, &n, err);
+  for (const char *at = keys.data; st == TARN_OK && n > 0; n--, at += strlen(at) + 1) {
+    if (!holds(names, at)) {
+      add_name(&out->select, at);
       out->count++;
     }
   }
-  out->select.is_broken |= name.is_broken;
-  cli_text_reset(&name);
+  cli_text_reset(&keys);
   cli_json_reset(&json);
-  return TARN_OK;
+  return st;
 }
 
 tarn_status cli_complete_add_keys(cli_session *s, cli_hidden_keys *out, tarn_error *err) {

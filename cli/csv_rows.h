@@ -9,10 +9,9 @@
 #include "json_rows.h"
 
 /* What is told of rows of table tail, which have the column CLI_SNAPSHOT_NAME. */
-#define CLI_TAIL_ADVICE                                                                           \
-  "these are rows of 'table tail': a table takes them as --format jsonl, given to both sides or " \
-  "to "                                                                                           \
-  "none of them"
+#define CLI_TAIL_ADVICE                                                    \
+  "these are rows of 'table tail': a table takes them as --format jsonl, " \
+  "given to both sides or to none of them"
 
 typedef struct cli_csv_field {
   size_t at, n; /* within the quotes */

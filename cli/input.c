@@ -55,14 +55,15 @@ static bool begins_with(const cli_source *source, const char *bytes) {
 static bool is_tail(const cli_source *source) {
   const size_t n = strlen(CLI_SNAPSHOT_NAME);
   size_t left = cli_source_left(source);
-  bool is_there = begins_with(source, "_row_kind," CLI_SNAPSHOT_NAME);
-  if (!begins_with(source, "\xff\xff\xff\xff")) {
-    return is_there;
+  if (begins_with(source, "_row_kind," CLI_SNAPSHOT_NAME)) {
+    return true;
   }
-  for (size_t i = 0; i + n <= left && i < 1024 && !is_there; i++) {
-    is_there = memcmp(cli_source_text(source) + i, CLI_SNAPSHOT_NAME, n) == 0;
+  for (size_t i = 0; begins_with(source, "\xff\xff\xff\xff") && i + n <= left && i < 1024; i++) {
+    if (memcmp(cli_source_text(source) + i, CLI_SNAPSHOT_NAME, n) == 0) {
+      return true;
+    }
   }
-  return is_there;
+  return false;
 }
 
 /* A fault in the record that the source stands on. */

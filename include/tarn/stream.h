@@ -311,9 +311,10 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_complete_until(tarn_normali
                                                                     tarn_error *err);
 /* Go on from a checkpoint, with the folder it was taken in, before any row: from any since the one
  * that was last told to be stored. Those behind it stay good, as long as the rows that come are
- * those that came behind it before. Reads what is kept once. Any bytes. Errors: TARN_E_INVALID
- * (other columns or keys), TARN_E_NOT_FOUND (the files are gone, or those of another are there),
- * TARN_E_CORRUPT, TARN_E_UNSUPPORTED (another version). */
+ * those that came behind it before. Reads what is kept once. Without this call all begins anew, and
+ * a few files of runs before stay: their checkpoints may be stored only now. Any bytes. Errors:
+ * TARN_E_INVALID (other columns or keys), TARN_E_NOT_FOUND (the files are gone, or those of another
+ * are there), TARN_E_CORRUPT, TARN_E_UNSUPPORTED (another version). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_normaliser_restore(tarn_normaliser *normaliser,
                                                              const void *bytes, size_t n_bytes,
                                                              tarn_error *err);
