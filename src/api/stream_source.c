@@ -23,8 +23,7 @@ typedef struct row_shape {
   tn_field *fields;    /* owned */
   char *snapshot_name; /* owned */
   int32_t n_fields;
-  int32_t snapshot_at;   /* -1: no such column */
-  tn_field *kinds_first; /* owned: the row kind, then the columns that are read */
+  int32_t snapshot_at; /* -1: no such column */
 } row_shape;
 
 struct tarn_stream {
@@ -80,6 +79,7 @@ static tarn_status init_view(const tarn_scan *scan, tn_stream_view *out, tarn_er
       .n_columns = scan->table->system->n_fields,
       .fields = scan->read_fields,
       .n_fields = scan->n_read,
+      .with_row_kind = scan->with_row_kind,
       .predicate = scan->predicate != NULL ? scan->predicate->root : NULL,
   };
   return tn_stream_view_init(&options, out, err);
@@ -90,7 +90,6 @@ static tarn_status init_view(const tarn_scan *scan, tn_stream_view *out, tarn_er
 static void free_shape(tarn_env *env, row_shape *shape) {
   tn_free(&env->mem, shape->fields);
   tn_free(&env->mem, shape->snapshot_name);
-  tn_free(&env->mem, shape->kinds_first);
   tn_api_scan_release(shape->scan);
   memset(shape, 0, sizeof(*shape));
 }
@@ -111,14 +110,9 @@ static tarn_status make_shape(tarn_scan *scan, const tarn_stream_options *o, row
   atomic_fetch_add_explicit(&scan->refs, 1, memory_order_relaxed);
   out->fields = tn_calloc(mem, (size_t)scan->n_out + 1, sizeof(*out->fields));
   out->snapshot_name = tn_strdup(mem, name);
-  out->kinds_first = tn_calloc(mem, (size_t)scan->n_read + 1, sizeof(*out->kinds_first));
-  if (out->fields == NULL || out->snapshot_name == NULL || out->kinds_first == NULL) {
+  if (out->fields == NULL || out->snapshot_name == NULL) {
     free_shape(scan->env, out);
     return tn_oom(err);
-  }
-  out->kinds_first[0] = (tn_field){.id = TN_FIELD_ID_ROWKIND, .type = {.root = TN_TINYINT}};
-  for (int32_t i = 0; i < scan->n_read; i++) {
-    out->kinds_first[1 + i] = scan->read_fields[i];
   }
   for (int32_t i = 0; i <= scan->n_out; i++) {
     if (o->with_snapshot && i == (scan->with_row_kind ? 1 : 0)) {
@@ -602,32 +596,6 @@ static void tell_finished(tarn_stream_reader *r, int64_t n) {
   }
 }
 
-/* Rows as the system table shows them, with +I in front if it is wanted; consumes them. */
-static tarn_status add_kinds(tarn_stream_reader *r, tn_batch *dressed, tn_batch *out,
-                             tarn_error *err) {
-  const tarn_scan *scan = r->shape.scan;
-  tn_batch whole;
-  tarn_status st = TARN_OK;
-  if (!scan->with_row_kind || dressed->n_rows == 0) {
-    tn_batch_move(out, dressed);
-    return TARN_OK;
-  }
-  memset(&whole, 0, sizeof(whole));
-  TN_TRY_TO(done, tn_batch_init(r->env, r->shape.kinds_first, scan->n_read + 1, &whole, err));
-  TN_TRY_TO(done, tn_vec_alloc(r->env, &whole.columns[0], dressed->n_rows, 0, err));
-  memset(whole.columns[0].values, 0, (size_t)dressed->n_rows);
-  for (int32_t i = 0; i < scan->n_read; i++) {
-    tn_vec_reset(r->env, &whole.columns[1 + i]);
-    tn_vec_move(&whole.columns[1 + i], &dressed->columns[i]);
-  }
-  whole.n_rows = dressed->n_rows;
-  tn_batch_move(out, &whole);
-done:
-  tn_batch_reset(r->env, dressed);
-  tn_batch_reset(r->env, &whole);
-  return st;
-}
-
 /* Rows that were read, as many as `n` of the source, are to be read again, and all behind them. */
 static void read_again(tarn_stream_reader *r, int64_t n) {
   n += tn_stream_view_held(&r->view) + r->next.n_rows;
@@ -644,11 +612,7 @@ static void read_again(tarn_stream_reader *r, int64_t n) {
 static tarn_status dress_rows(tarn_stream_reader *r, tn_batch *rows, bool is_end, tn_batch *out,
                               int64_t *n_source, tarn_error *err) {
   int64_t n = is_end ? 0 : rows->n_rows + tn_stream_view_held(&r->view), n_over;
-  tn_batch dressed;
-  tarn_status st;
-  memset(out, 0, sizeof(*out));
-  st = tn_stream_view_dress(&r->view, rows, !is_end, r->n_left, &dressed, &n_over, err);
-  st = st == TARN_OK ? add_kinds(r, &dressed, out, err) : st;
+  tarn_status st = tn_stream_view_dress(&r->view, rows, !is_end, r->n_left, out, &n_over, err);
   if (st != TARN_OK) {
     tn_stream_view_forget(&r->view);
     read_again(r, n);
