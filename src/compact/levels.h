@@ -4,7 +4,7 @@
  *
  * Each file of level 0 is a run of its own; the files of a higher level are one run, ascending by
  * key, and do not overlap. Only levels that have files cost anything. A tree is used by one thread
- * at a time; what tn_levels_runs and files point to is valid until the tree changes.
+ * at a time; what its runs and files point to is valid until the tree changes.
  * Rule: org.apache.paimon.mergetree.Levels, SortedRun, mergetree.compact.IntervalPartition. Spec:
  * compaction, 1 and 6.
  */

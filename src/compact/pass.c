@@ -27,25 +27,12 @@ static tarn_status list_files(tn_pass *p, const tn_rewrite_file **files, int32_t
   return TARN_OK;
 }
 
-static tarn_status find_folder(tn_pass *p, tarn_error *err) {
-  tn_buf folder;
-  tarn_status st;
-  tn_buf_init(&folder, &p->r->env->mem, 1u << 20);
-  st = tn_bucket_path(p->r->table, p->partition, p->bucket, &folder, err);
-  if (st == TARN_OK) {
-    p->split.bucket_path = tn_arena_strndup(&p->arena, (const char *)folder.data, folder.len);
-    st = p->split.bucket_path != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&folder);
-  return st;
-}
-
 tarn_status tn_pass_begin(tn_pass *p, tn_rewriter *r, tn_slice partition, int32_t bucket,
                           const tn_rewrite_file **files, int32_t n, tarn_error *err) {
   *p = (tn_pass){.r = r, .partition = partition, .bucket = bucket};
   tn_arena_init(&p->arena, &r->env->mem, ARENA_LIMIT);
   TN_TRY(list_files(p, files, n, err));
-  TN_TRY(find_folder(p, err));
+  TN_TRY(tn_bucket_folder(r->table, partition, bucket, &p->arena, &p->split.bucket_path, err));
   return tn_sections_rank(&p->arena, &p->split, &p->ranks, err);
 }
 

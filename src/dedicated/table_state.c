@@ -10,7 +10,6 @@
 #include "model/partition.h"
 
 #define SNAPSHOT_TRIES 5
-#define PATH_LIMIT ((size_t)1 << 20)
 
 /* ------------------------------------------------------------------ entries */
 
@@ -249,8 +248,6 @@ static tarn_status fill_plan(const tn_compact_run_state *run, const tn_live_buck
                              tarn_error *err) {
   tn_split *split = tn_arena_calloc(&plan->arena, 1, sizeof(*split));
   tn_data_file *files;
-  tarn_status st;
-  tn_buf path;
   if (split == NULL) {
     return tn_oom(err);
   }
@@ -258,8 +255,6 @@ static tarn_status fill_plan(const tn_compact_run_state *run, const tn_live_buck
   for (int64_t i = 0; i < b->n_entries && order != NULL; i++) {
     files[i] = *order[i];
   }
-  tn_buf_init(&path, &run->env->mem, PATH_LIMIT);
-  st = tn_bucket_path(run->table, b->partition, b->bucket, &path, err);
   *split = (tn_split){.plan = plan,
                       .partition = b->partition,
                       .bucket = b->bucket,
@@ -269,14 +264,11 @@ static tarn_status fill_plan(const tn_compact_run_state *run, const tn_live_buck
                       .n_files = (int32_t)b->n_entries,
                       .is_streaming = with_kinds,
                       .is_raw_convertible = !with_kinds};
-  if (st == TARN_OK) {
-    split->bucket_path = tn_arena_strndup(&plan->arena, (const char *)path.data, path.len);
-    st = split->bucket_path != NULL ? TARN_OK : tn_oom(err);
-  }
-  tn_buf_reset(&path);
+  TN_TRY(tn_bucket_folder(run->table, b->partition, b->bucket, &plan->arena, &split->bucket_path,
+                          err));
   plan->splits = split;
   plan->n_splits = 1;
-  return st == TARN_OK && b->n_vectors > 0 ? place_vectors(run->table, b, plan, split, err) : st;
+  return b->n_vectors > 0 ? place_vectors(run->table, b, plan, split, err) : TARN_OK;
 }
 
 tarn_status tn_run_plan(const tn_compact_run_state *run, const tn_live_bucket *bucket,

@@ -31,19 +31,6 @@ void tn_sweep_reset(tn_sweep *sweep) {
 
 /* ------------------------------------------------------------------ paths */
 
-static tarn_status bucket_folder(tn_table *table, tn_slice partition, int32_t bucket,
-                                 tn_arena *arena, const char **out, tarn_error *err) {
-  tarn_status st = TARN_OK;
-  tn_buf path;
-  tn_buf_init(&path, &table->env->mem, PATH_LIMIT);
-  TN_TRY_TO(done, tn_bucket_path(table, partition, bucket, &path, err));
-  *out = tn_arena_strndup(arena, (const char *)path.data, path.len);
-  st = *out != NULL ? TARN_OK : tn_oom(err);
-done:
-  tn_buf_reset(&path);
-  return st;
-}
-
 /* "compacted-changelog-<uuid>$<bucket>-<length>-<offset>-<length>.cc-parquet" is a part of the file
  * "compacted-changelog-<uuid>$<bucket>-<length>.cc-parquet" of that bucket. Rule:
  * org.apache.paimon. io.CompactedChangelogPathResolver. NULL: it is none; or no memory. */
@@ -74,7 +61,7 @@ tarn_status tn_data_file_path(tn_table *table, tn_slice partition, int32_t bucke
   if (file->has_external_path) {
     return plain_path(arena, file->external_path, out, err);
   }
-  TN_TRY(bucket_folder(table, partition, bucket, arena, &folder, err));
+  TN_TRY(tn_bucket_folder(table, partition, bucket, arena, &folder, err));
   name = tn_arena_strndup(arena, (const char *)file->file_name.data, file->file_name.len);
   if (name == NULL) {
     return tn_oom(err);
@@ -122,7 +109,7 @@ tarn_status tn_sweep_data_file(tn_sweep *sweep, tn_slice partition, int32_t buck
     TN_TRY(tn_extra_file_path(&sweep->arena, path, extras[i], &extra, err));
     TN_TRY(tn_sweep_path(sweep, extra, err));
   }
-  TN_TRY(bucket_folder(sweep->table, partition, bucket, &sweep->arena, &folder, err));
+  TN_TRY(tn_bucket_folder(sweep->table, partition, bucket, &sweep->arena, &folder, err));
   return put_text(sweep, &sweep->folders, folder, err);
 }
 

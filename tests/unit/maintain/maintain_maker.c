@@ -87,14 +87,10 @@ tn_table *mm_branch(maintain_maker *mm, const char *branch) {
 
 static void put_file(maintain_maker *mm, const tn_manifest_entry *e) {
   static const uint8_t content[FILE_BYTES];
-  tn_buf path;
-  tn_buf_init(&path, &mm->tm.env->mem, TEXT_LIMIT);
-  OK(tn_bucket_path(mm->table, e->partition, e->bucket, &path, err));
-  OK(tn_buf_printf(&path, err, "/%.*s", TN_SLICE_ARG(e->file.file_name)));
-  OK(tn_buf_append(&path, "", 1, err));
-  OK(tn_storage_memory_put(mm->tm.storage, (const char *)path.data,
-                           tn_slice_of(content, sizeof(content)), err));
-  tn_buf_reset(&path);
+  const char *path;
+  OK(tn_bucket_folder(mm->table, e->partition, e->bucket, &mm->tm.arena, &path, err));
+  path = tn_arena_printf(&mm->tm.arena, "%s/%.*s", path, TN_SLICE_ARG(e->file.file_name));
+  OK(tn_storage_memory_put(mm->tm.storage, path, tn_slice_of(content, sizeof(content)), err));
 }
 
 /* The key range of a file is its letter. */
