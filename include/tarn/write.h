@@ -73,7 +73,9 @@ TARN_EXPORT const char *tarn_writer_commit_user(const tarn_writer *writer);
  * Errors: TARN_E_INVALID naming row and column (null in a NOT NULL column, text that is not UTF-8,
  * a decimal or a time that does not fit, a row kind that the table refuses), TARN_E_NOT_FOUND
  * (column, the nearest is named), TARN_E_IO (no space left: nothing of the writer becomes visible),
- * TARN_E_LIMIT, TARN_E_NOMEM. After a failure that says so the writer can only be freed. */
+ * TARN_E_LIMIT, TARN_E_NOMEM, TARN_E_STATE (somebody has made another kind of table of it, and
+ * written rows: open the table and a writer again; added and widened columns are no such change).
+ * After a failure that says so the writer can only be freed. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_writer_write(tarn_writer *writer,
                                                        const struct ArrowSchema *schema,
                                                        const struct ArrowArray *array,
@@ -163,7 +165,8 @@ typedef struct tarn_edit_options {
 
 /* Of the table's latest snapshot, or the one that its options name. out: tarn_edit_free().
  * Errors: TARN_E_INVALID (a primary key), TARN_E_UNSUPPORTED (row tracking, data evolution,
- * fallback branches, what cannot be written: by name), those of plans. */
+ * fallback branches, what cannot be written: by name), TARN_E_STATE (the schema has changed since
+ * the table was opened, and rows were written with it: open it again), those of plans. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_edit_create(tarn_table *table,
                                                       const tarn_edit_options *options,
                                                       tarn_edit **out, tarn_error *err);

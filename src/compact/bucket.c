@@ -73,9 +73,26 @@ static tarn_status plant(tn_bucket_compactor *b, const tn_data_file *const *file
                           copies, n, &b->levels, err);
 }
 
+/* What a newer schema has beside would be lost (newest.h): the last guard of those who forget. */
+static tarn_status check_schemas(const tn_table *table, const tn_bucket_state *state,
+                                 tarn_error *err) {
+  for (int32_t i = 0; i < state->n_files; i++) {
+    const tn_data_file *file = &state->files[i];
+    if (file->schema_id > table->schema->id) {
+      return tn_fail(err, TARN_E_STATE,
+                     "%s: bucket %d has a file of schema %lld (%.*s), and is compacted with schema "
+                     "%lld: what is new would be lost",
+                     table->full_name, (int)state->bucket, (long long)file->schema_id,
+                     TN_SLICE_ARG(file->file_name), (long long)table->schema->id);
+    }
+  }
+  return TARN_OK;
+}
+
 static tarn_status open_bucket(tn_bucket_compactor *b, const tn_bucket_state *state,
                                tarn_error *err) {
   const tn_data_file **files;
+  TN_TRY(check_schemas(b->setup.table, state, err));
   if (!tn_arena_slice(&b->arena, state->partition, &b->partition)) {
     return tn_oom(err);
   }

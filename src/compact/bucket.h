@@ -41,14 +41,15 @@ typedef struct tn_bucket_state {
 } tn_bucket_state;
 
 typedef struct tn_bucket_setup {
-  tn_table *table;                   /* retained */
+  tn_table *table;                   /* retained; no file is of a newer schema (newest.h) */
   tn_rewriter *rewriter;             /* outlives the bucket */
   const tn_compact_options *options; /* likewise */
   tn_data_file_names *names;         /* likewise; shared with the writer of the bucket */
 } tn_bucket_setup;
 
 /* Primary-key buckets and append buckets with a fixed number alike. Errors: CORRUPT (files of one
- * level that overlap, a lost vector), IO, NOMEM. */
+ * level that overlap, a lost vector), IO, NOMEM, STATE (a file of a newer schema than the table's:
+ * newest.h). */
 TN_CHECKED tarn_status tn_bucket_compactor_create(const tn_bucket_setup *setup,
                                                   const tn_bucket_state *state,
                                                   tn_bucket_compactor **out, tarn_error *err);

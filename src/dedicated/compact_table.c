@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "compact/newest.h"
 #include "dedicated/run.h"
 #include "model/partition.h"
 
@@ -187,13 +188,11 @@ tarn_status tn_run_commit(tn_compact_run_state *run, const tn_snapshot *before,
 
 /* The table as the job takes it. Rule: CompactAction: table.copy(write-only = false). What reads
  * may skip a compaction would drop for good, and references to BLOBs stay what they are. */
-static tarn_status copy_table(const tn_table_compact_request *q, tn_arena *arena, tn_table **out,
-                              tarn_error *err) {
+static tarn_status copy_table(const tn_table *t, tn_arena *arena, tn_table **out, tarn_error *err) {
   static const tn_option own[] = {{"write-only", "false"},
                                   {"scan.ignore-lost-files", "false"},
                                   {"scan.ignore-corrupt-files", "false"},
                                   {"blob-as-descriptor", "true"}};
-  const tn_table *t = q->table;
   size_t n = (size_t)t->options.count;
   tn_option *options = tn_arena_calloc(arena, n + TN_COUNT(own), sizeof(*options));
   if (options == NULL) {
@@ -209,17 +208,89 @@ static tarn_status copy_table(const tn_table_compact_request *q, tn_arena *arena
                          t->schema, options, (int32_t)(n + TN_COUNT(own)), out, err);
 }
 
+/* With the table of run->source, in place of that before, if any. */
+static tarn_status open_table(tn_compact_run_state *run, tarn_error *err) {
+  tn_compact_options options;
+  tn_table *table;
+  tarn_status st;
+  TN_TRY(copy_table(run->source, &run->arena, &table, err));
+  st = tn_compact_options_read(table, &run->arena, &options, err);
+  if (st != TARN_OK) {
+    tn_table_release(table);
+    return st;
+  }
+  tn_rewriter_free(run->rewriter);
+  tn_table_release(run->table);
+  run->rewriter = NULL;
+  run->table = table;
+  run->options = options;
+  return TARN_OK;
+}
+
 static tarn_status set_up(tn_compact_run_state *run, tarn_error *err) {
-  const tn_table_compact_request *q = run->q;
-  const tn_table *t = q->table;
+  const tn_table *t = run->q->table;
   if (tn_options_get(&t->options, "scan.fallback-branch") != NULL) {
     tn_log(run->env, TARN_LOG_INFO, "event=compaction_of_branch table=%s branch=%s", t->full_name,
            t->branch);
   }
-  TN_TRY(copy_table(q, &run->arena, &run->table, err));
-  TN_TRY(tn_compact_options_read(run->table, &run->arena, &run->options, err));
-  run->n_threads = q->n_threads > 0 ? q->n_threads : tn_pool_threads(run->env->pool);
+  run->source = tn_table_retain(run->q->table);
+  run->order_columns = run->q->order_columns;
+  TN_TRY(open_table(run, err));
+  run->n_threads = run->q->n_threads > 0 ? run->q->n_threads : tn_pool_threads(run->env->pool);
   return TARN_OK;
+}
+
+/* ------------------------------------------------------------------ a newer schema */
+
+/* The columns of the order, wherever they are now. */
+static tarn_status find_order(tn_compact_run_state *run, tarn_error *err) {
+  const tn_table_compact_request *q = run->q;
+  const tn_schema *before = q->table->schema, *now = run->source->schema;
+  int32_t *columns = tn_arena_calloc(&run->arena, (size_t)q->n_order_columns + 1, sizeof(*columns));
+  if (columns == NULL) {
+    return tn_oom(err);
+  }
+  for (int32_t i = 0; i < q->n_order_columns; i++) {
+    const tn_field *field = &before->fields[q->order_columns[i]];
+    columns[i] = tn_fields_find_id(now->fields, now->n_fields, field->id);
+    if (columns[i] < 0) {
+      return tn_fail(err, TARN_E_STATE,
+                     "%s: the schema has changed from %lld to %lld, which has no column '%s' any "
+                     "more: rows cannot be sorted by it",
+                     q->table->full_name, (long long)before->id, (long long)now->id, field->name);
+    }
+  }
+  run->order_columns = columns;
+  return TARN_OK;
+}
+
+/* Somebody has changed the schema since the table was opened, and written rows with it. */
+static tarn_status follow_schema(tn_compact_run_state *run, const tn_live_table *live,
+                                 tarn_error *err) {
+  int64_t newest = run->table->schema->id;
+  tn_table *table;
+  for (int64_t i = 0; i < live->entries.count; i++) {
+    int64_t id = live->entries.items[i]->schema_id;
+    newest = id > newest ? id : newest;
+  }
+  if (newest == run->table->schema->id) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_table_renew(run->source, newest, &table, err));
+  tn_table_release(run->source);
+  run->source = table;
+  if (table->schema->id == run->table->schema->id) {
+    return TARN_OK;
+  }
+  tn_log(run->env, TARN_LOG_INFO, "event=compaction_schema table=%s from=%lld to=%lld",
+         table->full_name, (long long)run->table->schema->id, (long long)table->schema->id);
+  TN_TRY(find_order(run, err));
+  return open_table(run, err);
+}
+
+tarn_status tn_run_read_live(tn_compact_run_state *run, tn_live_table *live, tarn_error *err) {
+  TN_TRY(tn_live_table_read(run->table, run->q->predicate, run->q->cancel, live, err));
+  return follow_schema(run, live, err);
 }
 
 /* Has the user committed the identifier already? */
@@ -241,7 +312,7 @@ static tarn_status run_postponed(tn_compact_run_state *run, tn_live_table *live,
   TN_TRY(tn_run_postponed(run, live, &n_moved, err));
   if (n_moved > 0 && !run->q->is_dry_run) {
     tn_live_table_reset(live);
-    TN_TRY(tn_live_table_read(run->table, run->q->predicate, run->q->cancel, live, err));
+    TN_TRY(tn_run_read_live(run, live, err));
   }
   return tn_run_buckets(run, live, err);
 }
@@ -286,7 +357,7 @@ static tarn_status run_table(tn_compact_run_state *run, tarn_error *err) {
   for (int i = 0; !is_committed && i < MAX_RUNS; i++) {
     tn_live_table live = {0};
     int64_t snapshot_id;
-    st = tn_live_table_read(run->table, run->q->predicate, run->q->cancel, &live, &why);
+    st = tn_run_read_live(run, &live, &why);
     snapshot_id = live.snapshot.id;
     if (st == TARN_OK && live.n_buckets > 0) {
       run->result->n_buckets = live.n_buckets;
@@ -323,6 +394,7 @@ tarn_status tn_table_compact(const tn_table_compact_request *request,
   }
   tn_rewriter_free(run.rewriter);
   tn_table_release(run.table);
+  tn_table_release(run.source);
   tn_arena_reset(&run.arena);
   pthread_mutex_destroy(&run.mutex);
   return tn_table_fault(request->table, st, err);

@@ -53,7 +53,9 @@ TN_CHECKED tarn_status tn_live_bucket_files(const tn_live_bucket *bucket, tn_are
 
 typedef struct tn_compact_run_state {
   const tn_table_compact_request *q;
-  tn_table *table; /* retained; write-only is off */
+  tn_table *source;             /* that of the request, or one with a newer schema; retained */
+  const int32_t *order_columns; /* of the request, in that table */
+  tn_table *table;              /* retained; write-only is off */
   tarn_env *env;
   tn_arena arena;
   tn_compact_options options;
@@ -66,6 +68,11 @@ typedef struct tn_compact_run_state {
   tn_compact_progress progress;
 } tn_compact_run_state;
 
+/* The latest snapshot, as tn_live_table_read(); the job goes on with a newer schema if files of one
+ * are there. Nothing of the run may hold the table or the rewriter. Reset live after a failure,
+ * too. */
+TN_CHECKED tarn_status tn_run_read_live(tn_compact_run_state *run, tn_live_table *live,
+                                        tarn_error *err);
 /* The rewriter that all tasks share. */
 TN_CHECKED tarn_status tn_run_open_rewriter(tn_compact_run_state *run, tarn_error *err);
 /* Append one pick as JSON. with_files: their names, too. */

@@ -75,7 +75,7 @@ static tarn_status sort_partition(tn_compact_run_state *run, sort_job *job, tarn
                                           .cancel = q->cancel};
   const tn_row_sorter_setup setup = {.fields = run->table->schema->fields,
                                      .n_fields = run->table->schema->n_fields,
-                                     .columns = q->order_columns,
+                                     .columns = run->order_columns,
                                      .n_columns = q->n_order_columns,
                                      .kind = q->order,
                                      .max_bytes = (int64_t)(run->env->mem.budget_bytes / 4),
@@ -203,7 +203,7 @@ tarn_status tn_run_sorted(tn_compact_run_state *run, const tn_live_table *live, 
                    "tracking",
                    t->full_name);
   }
-  TN_TRY(tn_order_check(t->schema->fields, run->q->order_columns, run->q->n_order_columns,
+  TN_TRY(tn_order_check(t->schema->fields, run->order_columns, run->q->n_order_columns,
                         run->q->order, err));
   run->progress.n_units += live->n_buckets;
   for (int64_t from = 0; from < live->n_buckets && st == TARN_OK; from += TN_PORTION) {

@@ -154,6 +154,25 @@ static tarn_status make_shapes(tn_edit *e, tarn_error *err) {
                               err);
 }
 
+/* Rows that are written anew would lose what a schema has beside that came after the table was
+ * opened. */
+static tarn_status check_schemas(const tn_edit *e, tarn_error *err) {
+  const tn_table *t = e->table;
+  for (int32_t s = 0; s < e->plan->n_splits; s++) {
+    const tn_split *split = &e->plan->splits[s];
+    for (int32_t i = 0; i < split->n_files; i++) {
+      if (split->files[i].schema_id > t->schema->id) {
+        return tn_fail(err, TARN_E_STATE,
+                       "%s: the schema has changed from %lld to %lld since the table was opened: "
+                       "open it again",
+                       t->full_name, (long long)t->schema->id,
+                       (long long)split->files[i].schema_id);
+      }
+    }
+  }
+  return TARN_OK;
+}
+
 static tarn_status open_edit(tn_edit *e, const tn_edit_request *q, tarn_error *err) {
   const tn_table_write_options options = {.user = q->user,
                                           .keeps_nulls = true,
@@ -170,7 +189,7 @@ static tarn_status open_edit(tn_edit *e, const tn_edit_request *q, tarn_error *e
   TN_TRY(make_shapes(e, err));
   TN_TRY(tn_plan_create(&scan, &e->plan, err));
   return e->plan->kind == TN_PLAN_STATE
-             ? TARN_OK
+             ? check_schemas(e, err)
              : tn_fail(err, TARN_E_INVALID,
                        "%s: only rows of one snapshot can be deleted and updated: scan.mode and "
                        "incremental reads give others",

@@ -36,7 +36,8 @@ typedef struct tn_edit_request {
 typedef struct tn_edit tn_edit; /* one thread at a time */
 
 /* Errors: INVALID (a primary key; a read of something else than one snapshot), UNSUPPORTED (row
- * tracking, data evolution, fallback branches, what cannot be written: by name), those of plans. */
+ * tracking, data evolution, fallback branches, what cannot be written: by name), STATE (files of a
+ * newer schema than the table's: what that has beside would be lost), those of plans. */
 TN_CHECKED tarn_status tn_edit_create(tarn_env *env, const tn_edit_request *request, tn_edit **out,
                                       tarn_error *err);
 void tn_edit_free(tn_edit *edit); /* accepts NULL; removes the files that nobody was told of */

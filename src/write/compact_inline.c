@@ -1,6 +1,7 @@
 /* compact_inline.c - a writer that compacts the buckets that it writes. */
 #include "write/compact_inline.h"
 
+#include "compact/newest.h"
 #include "datafile/index_place.h"
 #include "model/partition.h"
 #include "plan/plan.h"
@@ -30,9 +31,18 @@ struct tn_inline_bucket {
   bool has_picked;      /* for the commit that is prepared, the last time */
 };
 
-struct tn_inline {
+/* The table as compactions take it: the writer's own, or, once files of a newer schema were met,
+ * the one with that. Buckets that were opened before go on with the older one. */
+typedef struct rewriting {
+  struct rewriting *older;
+  tn_table *table; /* retained */
   tn_compact_options options;
   tn_rewriter *rewriter;
+} rewriting;
+
+struct tn_inline {
+  tn_compact_options options; /* the writer's own */
+  rewriting *newest;          /* as new as the files that were met; NULL: while it is made */
   tn_compact_jobs jobs;
   tarn_cancel cancel;               /* when the caller has none */
   bool forces;                      /* commit.force-compact */
@@ -69,9 +79,54 @@ static tarn_status compacts(const tn_write *w, bool *out, tarn_error *err) {
   return TARN_OK;
 }
 
+/* From now on buckets are opened with this table. */
+static tarn_status add_rewriting(tn_write *w, tn_table *table, tarn_error *err) {
+  tn_inline *in = w->compaction;
+  rewriting *r = tn_arena_calloc(&w->arena, 1, sizeof(*r));
+  tn_rewriter_setup setup = {.table = table,
+                             .spill_folder = w->options.spill_folder,
+                             /* Rows that wait have half of the memory. */
+                             .n_threads = 2 * tn_pool_threads(w->env->pool),
+                             .cancel = w->options.cancel != NULL ? w->options.cancel : &in->cancel};
+  if (r == NULL) {
+    return tn_oom(err);
+  }
+  TN_TRY(tn_compact_options_read(table, &w->arena, &r->options, err));
+  setup.options = &r->options;
+  TN_TRY(tn_rewriter_create(&setup, &r->rewriter, err));
+  r->table = tn_table_retain(table);
+  r->older = in->newest;
+  in->newest = r;
+  return TARN_OK;
+}
+
+/* Files of a newer schema than that of the compactions: what it has beside would be lost. */
+static tarn_status follow_schema(tn_write *w, const tn_data_file *files, int32_t n,
+                                 tarn_error *err) {
+  tn_table *own = w->compaction->newest->table, *table;
+  int64_t newest = own->schema->id;
+  tarn_status st;
+  for (int32_t i = 0; i < n; i++) {
+    newest = files[i].schema_id > newest ? files[i].schema_id : newest;
+  }
+  if (newest == own->schema->id) {
+    return TARN_OK;
+  }
+  TN_TRY(tn_table_renew(own, newest, &table, err));
+  if (table != own) {
+    TN_TRY_TO(done, tn_table_check_alike(w->table, table, err));
+    TN_TRY_TO(done, add_rewriting(w, table, err));
+    tn_log(w->env, TARN_LOG_INFO, "event=compaction_schema table=%s from=%lld to=%lld",
+           table->full_name, (long long)own->schema->id, (long long)table->schema->id);
+  }
+  st = TARN_OK;
+done:
+  tn_table_release(table);
+  return st;
+}
+
 tarn_status tn_inline_create(tn_write *w, tarn_error *err) {
   tn_inline *in;
-  tn_rewriter_setup setup = {.table = w->table, .spill_folder = w->options.spill_folder};
   bool is_wanted;
   TN_TRY(compacts(w, &is_wanted, err));
   if (!is_wanted) {
@@ -87,13 +142,9 @@ tarn_status tn_inline_create(tn_write *w, tarn_error *err) {
                     in->options.has_total_size_threshold ||
                     in->options.has_incremental_size_threshold;
   atomic_init(&in->cancel.is_set, false);
-  setup.options = &in->options;
-  setup.cancel = w->options.cancel != NULL ? w->options.cancel : &in->cancel;
-  /* Rows that wait have half of the memory. */
-  setup.n_threads = 2 * tn_pool_threads(w->env->pool);
   TN_TRY(tn_compact_jobs_init(&in->jobs, w->env, err));
   w->compaction = in;
-  return tn_rewriter_create(&setup, &in->rewriter, err);
+  return add_rewriting(w, w->table, err);
 }
 
 /* ------------------------------------------------------------------ buckets */
@@ -177,6 +228,7 @@ tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
   if (in == NULL || (x != NULL && x->compactor != NULL && !b->must_restore)) {
     return TARN_OK;
   }
+  TN_TRY(follow_schema(w, files, n_files, err));
   x = x != NULL ? x : tn_calloc(&w->env->mem, 1, sizeof(*x));
   if (x == NULL) {
     return tn_oom(err);
@@ -184,7 +236,8 @@ tarn_status tn_inline_open(tn_write *w, tn_open_bucket *b, int64_t snapshot_id,
   tn_bucket_compactor_free(x->compactor); /* of a snapshot that expired while it was read */
   x->compactor = NULL;
   TN_TRY(check_losses(w, x, &state, err));
-  setup = (tn_bucket_setup){w->table, in->rewriter, &in->options, &x->names};
+  setup =
+      (tn_bucket_setup){in->newest->table, in->newest->rewriter, &in->newest->options, &x->names};
   st = tn_bucket_compactor_create(&setup, &state, &x->compactor, err);
   if (st != TARN_OK && b->compaction == NULL) {
     tn_free(&w->env->mem, x);
@@ -735,7 +788,10 @@ void tn_inline_get_stats(const tn_write *w, tn_write_stats *out) {
 void tn_inline_free(tn_write *w) {
   if (w->compaction != NULL) {
     tn_inline_reset(w);
-    tn_rewriter_free(w->compaction->rewriter);
+    for (const rewriting *r = w->compaction->newest; r != NULL; r = r->older) {
+      tn_rewriter_free(r->rewriter);
+      tn_table_release(r->table);
+    }
     tn_compact_jobs_reset(&w->compaction->jobs, &w->env->mem);
     w->compaction = NULL;
   }

@@ -76,7 +76,8 @@ size_t tn_write_batch_bytes(const tn_batch *batch);
 /* Take in a batch of these columns, which stays the caller's; it may borrow memory
  * (column/arrow_import.h). kinds: a row kind each; NULL: +I.
  * Errors: INVALID naming row and column (null in NOT NULL, a kind that the table refuses), IO,
- * LIMIT, NOMEM; after those three the writer can only be freed. */
+ * LIMIT, NOMEM, STATE (files of a newer schema, with another way to merge rows, tell changes or
+ * find buckets: tn_table_check_alike); after those four the writer can only be freed. */
 TN_CHECKED tarn_status tn_write_batch(tn_write *write, const tn_batch *batch, const int8_t *kinds,
                                       tarn_error *err);
 /* Flush everything; the messages (arena of the caller) tell what has been written since the call

@@ -736,6 +736,22 @@ static void bucket__survives_a_failing_disk(void **state) {
   }
 }
 
+/* A rewrite would lose what the newer schema has beside; no bucket is opened then. */
+static void bucket__refuses_files_of_a_newer_schema(void **state) {
+  static const char *const keys[] = {"k", ""};
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(keys); i++) {
+    bucket_maker b;
+    tarn_error error = {0};
+    begin(&b, KV, keys[i], "");
+    rm_file(&b.m, i == 0 ? "0L0 1|+|1|a" : "0L0 1|a");
+    rm_file(&b.m, i == 0 ? "0L0 2|+|1|b" : "0L0 2|b")->schema_id = 7;
+    assert_int_equal(create(&b, &error), TARN_E_STATE);
+    assert_non_null(strstr(error.message, "bucket 0 has a file of schema 7"));
+    end(&b);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bucket__merges_files_of_level_0),
@@ -759,6 +775,7 @@ int main(void) {
       cmocka_unit_test(bucket__does_not_skip_files),
       cmocka_unit_test(bucket__is_as_before_when_a_task_fails),
       cmocka_unit_test(bucket__holds_no_records_of_the_past),
+      cmocka_unit_test(bucket__refuses_files_of_a_newer_schema),
       cmocka_unit_test(bucket__survives_failed_allocations),
       cmocka_unit_test(bucket__survives_a_failing_disk),
   };

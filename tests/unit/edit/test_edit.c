@@ -197,8 +197,38 @@ static void edits__failing_storage_leaves_nothing(void **state) {
   }
 }
 
+/* Rows that are written anew by a table that was opened before a change would lose what is new. */
+static void edits__of_rows_of_a_newer_schema_are_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < TN_COUNT(edit_cases); i++) {
+    const struct edit_case *c = &edit_cases[i];
+    tn_committable all = {0};
+    tarn_error error = {0};
+    tn_table *opened;
+    write_maker m;
+    fill(&m, NULL, c);
+    opened = tn_table_retain(m.table);
+    wm_table(&m, "0 p INT|1 k INT NOT NULL|2 v STRING|3 x STRING", "p", "", c->options);
+    wm_open(&m);
+    wm_write(&m, "1|2|b|keep");
+    wm_commit(&m);
+    wm_close(&m);
+    tn_table_release(m.table);
+    m.table = opened;
+    assert_int_equal(
+        edit_once(&m, c, c->where != NULL ? tm_where(&m.tm, m.table, c->where) : NULL, &m.tm.arena,
+                  &all, &error),
+        strcmp(c->where != NULL ? c->where : "", "k = 9") == 0 ? TARN_OK : TARN_E_STATE);
+    if (error.message[0] != '\0') {
+      assert_non_null(strstr(error.message, "changed from 0 to 1"));
+    }
+    wm_end(&m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(edits__of_rows_of_a_newer_schema_are_refused),
       cmocka_unit_test(edits__failing_allocations_leave_nothing),
       cmocka_unit_test(edits__failing_storage_leaves_nothing),
   };
