@@ -239,7 +239,7 @@ static tarn_status check(attempt *a, tarn_error *err) {
   tarn_status st = TARN_OK;
   tn_map partitions;
   if (!a->has_latest) {
-    return tn_conflicts_find_buckets(&c, err);
+    return tn_conflicts_find_first(&c, err);
   }
   if (!checks_all && !has_other_buckets(a)) {
     return TARN_OK;

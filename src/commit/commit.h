@@ -65,8 +65,8 @@ TN_CHECKED tarn_status tn_commit_append(tn_table *table, const tn_commit_options
 /* Static: every live file of the partitions that `filter` (on partition columns; NULL: all) leaves
  * is replaced by the messages' new files. Dynamic: those of the partitions that have new files.
  * INVALID: new files elsewhere than `filter` says (of dynamic ones too, where Java would take away
- * what lies there). UNSUPPORTED: new rows in single partitions of a table whose primary key lacks
- * their columns. */
+ * what lies there), or with columns of rows that are there. UNSUPPORTED: new rows in single
+ * partitions of a table whose primary key lacks their columns. */
 TN_CHECKED tarn_status tn_commit_overwrite(tn_table *table, const tn_commit_options *options,
                                            const tn_committable *committable, const tn_pred *filter,
                                            bool is_dynamic, tn_commit_result *result,

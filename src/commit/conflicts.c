@@ -2,14 +2,14 @@
  *
  *   base files, delta files -> with the deletion vectors that files have (tables without buckets)
  *   1 bucket counts   2 delta with itself   3 base and delta: added twice, deleted but not there
- *   4 what compactions knew of the levels (not Java's)   5 key ranges of levels   6 row ids
+ *   4 what compactions knew of the levels (not Java's)   5 key ranges of levels
+ *   6 row ids (conflicts_rows.c)
  */
-#include "commit/conflicts.h"
-
 #include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/sort.h"
+#include "commit/detection.h"
 #include "commit/index_manifest.h"
 #include "model/level_mark.h"
 
@@ -17,42 +17,17 @@
 #define TEXT_LIMIT ((size_t)1 << 16)
 #define IDENTITY_LIMIT ((size_t)1 << 30)
 
-/* A file that is there, comes or goes. */
-typedef struct file {
-  tn_slice partition, name, min_key, max_key;
-  tn_slice vectors;         /* index file with its deletion vector */
-  const tn_data_file *rest; /* what else is part of its identity; NULL: nothing */
-  int64_t row_count, first_row_id;
-  int32_t bucket, total_buckets, level;
-  bool is_add, has_first_row_id, has_vectors;
-} file;
-
-typedef struct file_list {
-  file *items;
-  size_t count, capacity;
-} file_list;
-
-typedef struct detection {
-  const tn_conflict_check *check;
-  tn_commit_job *job;
-  tn_arena *arena;
-  file_list base, delta;
-  const file **live; /* base and delta merged */
-  int64_t n_live;
-  tarn_error *err;
-} detection;
-
 /* ------------------------------------------------------------------ texts */
 
-static tarn_status put_file(const detection *d, const file *f, tn_buf *out) {
+static tarn_status put_file(const tn_detection *d, const tn_conflict_file *f, tn_buf *out) {
   TN_TRY(tn_buf_printf(out, NULL, " {kind=%s, partition={", f->is_add ? "ADD" : "DELETE"));
   TN_TRY(tn_partition_text(d->job->table, f->partition, out, NULL));
   return tn_buf_printf(out, NULL, "}, bucket=%d, totalBuckets=%d, level=%d, fileName=%.*s}",
                        (int)f->bucket, (int)f->total_buckets, (int)f->level, TN_SLICE_ARG(f->name));
 }
 
-static tarn_status put_files(const detection *d, const char *title, const file_list *files,
-                             tn_buf *out) {
+static tarn_status put_files(const tn_detection *d, const char *title,
+                             const tn_conflict_files *files, tn_buf *out) {
   TN_TRY(tn_buf_text(out, title, NULL));
   for (size_t i = 0; i < files->count && i < SHOWN_ENTRIES; i++) {
     TN_TRY(put_file(d, &files->items[i], out));
@@ -60,7 +35,7 @@ static tarn_status put_files(const detection *d, const char *title, const file_l
   return TARN_OK;
 }
 
-static tarn_status put_conflict(const detection *d, const char *message, const char *cause,
+static tarn_status put_conflict(const tn_detection *d, const char *message, const char *cause,
                                 tn_buf *out) {
   const tn_snapshot *latest = d->check->latest;
   TN_TRY(tn_buf_printf(out, NULL, "%s%s%s Base commit user is: %s; Current commit user is: %s",
@@ -71,8 +46,7 @@ static tarn_status put_conflict(const detection *d, const char *message, const c
   return put_files(d, "; Base entries are:", &d->base, out);
 }
 
-/* CONFLICT with as much of the facts as an error holds. */
-static tarn_status conflict(const detection *d, const char *message, const char *cause) {
+tarn_status tn_conflict(const tn_detection *d, const char *message, const char *cause) {
   tarn_status st;
   tn_buf text;
   tn_buf_init(&text, &d->job->table->env->mem, TEXT_LIMIT);
@@ -89,16 +63,17 @@ static tarn_status conflict(const detection *d, const char *message, const char 
 
 static const char deletion_conflict[] = "File deletion conflicts detected! Give up committing.";
 
-static tarn_status file_conflict(const detection *d, const char *before, const file *f,
-                                 const char *behind) {
+static tarn_status file_conflict(const tn_detection *d, const char *before,
+                                 const tn_conflict_file *f, const char *behind) {
   char cause[512];
   snprintf(cause, sizeof(cause), "%s %.*s%s", before, TN_SLICE_ARG(f->name), behind);
-  return conflict(d, deletion_conflict, cause);
+  return tn_conflict(d, deletion_conflict, cause);
 }
 
 /* ------------------------------------------------------------------ files */
 
-static tarn_status add_file(const detection *d, file_list *list, const file *f) {
+static tarn_status add_file(const tn_detection *d, tn_conflict_files *list,
+                            const tn_conflict_file *f) {
   if (!tn_arena_grow(d->arena, (void **)&list->items, &list->capacity, list->count, sizeof(*f))) {
     return tn_oom(d->err);
   }
@@ -106,48 +81,48 @@ static tarn_status add_file(const detection *d, file_list *list, const file *f) 
   return TARN_OK;
 }
 
-static file file_of_scan(const tn_scan_entry *e, bool is_add) {
-  return (file){.partition = e->partition->bytes,
-                .name = tn_slice_of(e->file_name, e->file_name_len),
-                .min_key = tn_slice_of(e->min_key, e->min_key_len),
-                .max_key = tn_slice_of(e->max_key, e->max_key_len),
-                .rest = e->rest,
-                .row_count = e->row_count,
-                .first_row_id = e->rest != NULL ? e->rest->first_row_id : 0,
-                .bucket = e->bucket,
-                .total_buckets = e->total_buckets,
-                .level = e->level,
-                .is_add = is_add,
-                .has_first_row_id = e->rest != NULL && e->rest->has_first_row_id};
+tn_conflict_file tn_conflict_file_of(const tn_scan_entry *e, bool is_add) {
+  return (tn_conflict_file){.partition = e->partition->bytes,
+                            .name = tn_slice_of(e->file_name, e->file_name_len),
+                            .min_key = tn_slice_of(e->min_key, e->min_key_len),
+                            .max_key = tn_slice_of(e->max_key, e->max_key_len),
+                            .rest = e->rest,
+                            .row_count = e->row_count,
+                            .first_row_id = e->rest != NULL ? e->rest->first_row_id : 0,
+                            .bucket = e->bucket,
+                            .total_buckets = e->total_buckets,
+                            .level = e->level,
+                            .is_add = is_add,
+                            .has_first_row_id = e->rest != NULL && e->rest->has_first_row_id};
 }
 
-static file file_of_entry(const tn_manifest_entry *e) {
-  return (file){.partition = e->partition,
-                .name = e->file.file_name,
-                .min_key = e->file.min_key,
-                .max_key = e->file.max_key,
-                .rest = &e->file,
-                .row_count = e->file.row_count,
-                .first_row_id = e->file.first_row_id,
-                .bucket = e->bucket,
-                .total_buckets = e->total_buckets,
-                .level = e->file.level,
-                .is_add = e->kind == TN_FILE_ADD,
-                .has_first_row_id = e->file.has_first_row_id};
+static tn_conflict_file file_of_entry(const tn_manifest_entry *e) {
+  return (tn_conflict_file){.partition = e->partition,
+                            .name = e->file.file_name,
+                            .min_key = e->file.min_key,
+                            .max_key = e->file.max_key,
+                            .rest = &e->file,
+                            .row_count = e->file.row_count,
+                            .first_row_id = e->file.first_row_id,
+                            .bucket = e->bucket,
+                            .total_buckets = e->total_buckets,
+                            .level = e->file.level,
+                            .is_add = e->kind == TN_FILE_ADD,
+                            .has_first_row_id = e->file.has_first_row_id};
 }
 
-static tarn_status list_files(detection *d) {
+static tarn_status list_files(tn_detection *d) {
   const tn_commit_changes *c = d->check->changes;
   for (int64_t i = 0; d->check->base != NULL && i < d->check->base->count; i++) {
-    file f = file_of_scan(d->check->base->items[i], true);
+    tn_conflict_file f = tn_conflict_file_of(d->check->base->items[i], true);
     TN_TRY(add_file(d, &d->base, &f));
   }
   for (int64_t i = 0; i < c->n_taken; i++) {
-    file f = file_of_scan(c->taken[i], false);
+    tn_conflict_file f = tn_conflict_file_of(c->taken[i], false);
     TN_TRY(add_file(d, &d->delta, &f));
   }
   for (size_t i = 0; i < c->files.count; i++) {
-    file f = file_of_entry(&c->files.items[i]);
+    tn_conflict_file f = file_of_entry(&c->files.items[i]);
     TN_TRY(add_file(d, &d->delta, &f));
   }
   return TARN_OK;
@@ -161,7 +136,7 @@ typedef struct vector_use {
   struct vector_use *next;
 } vector_use;
 
-static tarn_status note_vectors(detection *d, tn_map *map, const tn_index_entry *index) {
+static tarn_status note_vectors(tn_detection *d, tn_map *map, const tn_index_entry *index) {
   const tn_dv_range *ranges = index->dv_ranges.items;
   for (int64_t i = 0; index->has_dv_ranges && i < index->dv_ranges.count; i++) {
     tn_map_entry *slot;
@@ -180,7 +155,7 @@ static tarn_status note_vectors(detection *d, tn_map *map, const tn_index_entry 
   return TARN_OK;
 }
 
-static tarn_status add_vectors_to_base(detection *d) {
+static tarn_status add_vectors_to_base(tn_detection *d) {
   tn_index_list indexes;
   tn_map map;
   tarn_status st = TARN_OK;
@@ -194,7 +169,7 @@ static tarn_status add_vectors_to_base(detection *d) {
     TN_TRY_TO(done, note_vectors(d, &map, &indexes.items[i]));
   }
   for (size_t i = 0; i < d->base.count; i++) {
-    file *f = &d->base.items[i];
+    tn_conflict_file *f = &d->base.items[i];
     const tn_map_entry *slot = tn_map_find(&map, f->name);
     const vector_use *use = slot != NULL ? slot->value.ptr : NULL;
     if (use != NULL && use->next != NULL) {
@@ -210,8 +185,9 @@ done:
 }
 
 /* A vector for a file that stays: the file goes as it was, and comes with the new vector. */
-static tarn_status change_vectors(detection *d, const file *of_base, const vector_use *uses) {
-  file f = *of_base;
+static tarn_status change_vectors(tn_detection *d, const tn_conflict_file *of_base,
+                                  const vector_use *uses) {
+  tn_conflict_file f = *of_base;
   for (const vector_use *use = uses; use != NULL; use = use->next) {
     f.is_add = use->index->kind == TN_FILE_ADD;
     f.has_vectors = true;
@@ -225,7 +201,7 @@ static tarn_status change_vectors(detection *d, const file *of_base, const vecto
   return TARN_OK;
 }
 
-static tarn_status add_changed_files(detection *d, const tn_map *changed, tn_map *base) {
+static tarn_status add_changed_files(tn_detection *d, const tn_map *changed, tn_map *base) {
   for (size_t i = 0; i < d->base.count; i++) {
     tn_map_entry *slot;
     TN_TRY(tn_map_put(base, d->base.items[i].name, &slot, NULL, d->err));
@@ -238,7 +214,7 @@ static tarn_status add_changed_files(detection *d, const tn_map *changed, tn_map
       continue;
     }
     if (slot == NULL) {
-      file f = {.name = changed->entries[i].key};
+      tn_conflict_file f = {.name = changed->entries[i].key};
       return file_conflict(d, "Trying to create deletion vector on file", &f,
                            " which is not previously added.");
     }
@@ -247,7 +223,7 @@ static tarn_status add_changed_files(detection *d, const tn_map *changed, tn_map
   return TARN_OK;
 }
 
-static tarn_status add_vectors_to_delta(detection *d) {
+static tarn_status add_vectors_to_delta(tn_detection *d) {
   const tn_index_list *indexes = &d->check->changes->indexes;
   size_t n = d->delta.count;
   tn_map changed, base;
@@ -258,7 +234,7 @@ static tarn_status add_vectors_to_delta(detection *d) {
     TN_TRY_TO(done, note_vectors(d, &changed, &indexes->items[i]));
   }
   for (size_t i = 0; i < n; i++) {
-    file *f = &d->delta.items[i];
+    tn_conflict_file *f = &d->delta.items[i];
     tn_map_entry *slot = tn_map_find(&changed, f->name);
     const vector_use *use = slot != NULL ? slot->value.ptr : NULL;
     if (use != NULL) {
@@ -283,7 +259,7 @@ done:
   return st;
 }
 
-static tarn_status add_vectors(detection *d) {
+static tarn_status add_vectors(tn_detection *d) {
   const tn_table_facts *facts = &d->job->table->facts;
   if (!facts->deletion_vectors || facts->bucket_mode != TN_BUCKETS_UNAWARE) {
     return TARN_OK;
@@ -315,7 +291,7 @@ static bool has_vector(const tn_index_entry *e, tn_slice data_file) {
 
 /* Files that had no vector when they were read are there still; others would have changed the
  * bucket's index file when they went. */
-static tarn_status check_marked_files(const detection *d, const tn_index_entry *now,
+static tarn_status check_marked_files(const tn_detection *d, const tn_index_entry *now,
                                       const tn_index_entry *before) {
   const tn_dv_range *ranges = now->dv_ranges.items;
   tarn_status st = TARN_OK;
@@ -326,7 +302,7 @@ static tarn_status check_marked_files(const detection *d, const tn_index_entry *
     TN_TRY_TO(done, tn_map_put(&names, d->base.items[i].name, &slot, NULL, d->err));
   }
   for (int64_t i = 0; i < now->dv_ranges.count; i++) {
-    file f = {.name = ranges[i].data_file};
+    tn_conflict_file f = {.name = ranges[i].data_file};
     if (!has_vector(before, f.name) && tn_map_find(&names, f.name) == NULL) {
       st = file_conflict(d, "Trying to create deletion vector on file", &f,
                          " which is not previously added.");
@@ -339,7 +315,7 @@ done:
 }
 
 /* Tables with buckets: does a bucket have the vectors still that this commit adds some to? */
-static tarn_status check_replaced_vectors(detection *d) {
+static tarn_status check_replaced_vectors(tn_detection *d) {
   const tn_commit_options *o = d->job->options;
   const tn_index_list *changes = &d->check->changes->indexes;
   tn_index_list before, latest;
@@ -347,7 +323,7 @@ static tarn_status check_replaced_vectors(detection *d) {
     return TARN_OK;
   }
   if (tn_index_list_read(d->job->table, o->vectors_before, d->arena, &before, d->err) != TARN_OK) {
-    return conflict(d, deletion_conflict, "The deletion vectors that it rests on have expired.");
+    return tn_conflict(d, deletion_conflict, "The deletion vectors that it rests on have expired.");
   }
   TN_TRY(tn_index_list_read(d->job->table,
                             d->check->latest != NULL ? d->check->latest->index_manifest : NULL,
@@ -361,8 +337,8 @@ static tarn_status check_replaced_vectors(detection *d) {
     now = vectors_of_bucket(&latest, e);
     if ((then == NULL) != (now == NULL) ||
         (now != NULL && !tn_slice_equal(then->file_name, now->file_name))) {
-      return conflict(d, deletion_conflict,
-                      "The deletion vectors of a bucket have been changed meanwhile.");
+      return tn_conflict(d, deletion_conflict,
+                         "The deletion vectors of a bucket have been changed meanwhile.");
     }
     TN_TRY(check_marked_files(d, e, then));
   }
@@ -384,7 +360,7 @@ static bool replaces(const tn_index_list *changes, const tn_index_entry *vectors
 
 /* Tables with buckets: a file that goes takes its vector along. One that the commit knows nothing
  * of was made meanwhile: the rows that it marks are in what the file has become. */
-static tarn_status check_vectors_of_deleted(detection *d) {
+static tarn_status check_vectors_of_deleted(tn_detection *d) {
   const tn_table_facts *facts = &d->job->table->facts;
   tn_index_list latest;
   bool is_read = false;
@@ -393,7 +369,7 @@ static tarn_status check_vectors_of_deleted(detection *d) {
     return TARN_OK;
   }
   for (size_t i = 0; i < d->delta.count; i++) {
-    const file *f = &d->delta.items[i];
+    const tn_conflict_file *f = &d->delta.items[i];
     const tn_index_entry place = {.partition = f->partition, .bucket = f->bucket}, *now;
     if (f->is_add) {
       continue;
@@ -415,7 +391,7 @@ static tarn_status check_vectors_of_deleted(detection *d) {
 /* Tables with buckets: an index file of vectors that goes must be that of its bucket still. One
  * that comes with the same commit says that there was none before. (Java names none in messages,
  * and loses what others have marked meanwhile.) */
-static tarn_status check_vectors_that_go(detection *d) {
+static tarn_status check_vectors_that_go(tn_detection *d) {
   const tn_index_list *changes = &d->check->changes->indexes;
   tn_index_list latest;
   bool is_read = false;
@@ -440,8 +416,8 @@ static tarn_status check_vectors_that_go(detection *d) {
                   tn_slice_equal(changes->items[k].file_name, e->file_name);
     }
     if (comes_now ? now != NULL : now == NULL || !tn_slice_equal(now->file_name, e->file_name)) {
-      return conflict(d, deletion_conflict,
-                      "The deletion vectors of a bucket have been changed meanwhile.");
+      return tn_conflict(d, deletion_conflict,
+                         "The deletion vectors of a bucket have been changed meanwhile.");
     }
   }
   return TARN_OK;
@@ -449,8 +425,8 @@ static tarn_status check_vectors_that_go(detection *d) {
 
 /* ------------------------------------------------------------------ bucket counts */
 
-static tarn_status check_buckets(detection *d) {
-  const file_list *lists[] = {&d->base, &d->delta};
+static tarn_status check_buckets(tn_detection *d) {
+  const tn_conflict_files *lists[] = {&d->base, &d->delta};
   tarn_status st = TARN_OK;
   tn_map counts;
   if (d->check->kind == TN_COMMIT_OVERWRITE) {
@@ -459,7 +435,7 @@ static tarn_status check_buckets(detection *d) {
   tn_map_init(&counts, &d->job->table->env->mem);
   for (size_t k = 0; k < TN_COUNT(lists); k++) {
     for (size_t i = 0; i < lists[k]->count; i++) {
-      const file *f = &lists[k]->items[i];
+      const tn_conflict_file *f = &lists[k]->items[i];
       tn_map_entry *slot;
       bool is_new;
       if (f->total_buckets <= 0) {
@@ -475,7 +451,7 @@ static tarn_status check_buckets(detection *d) {
                  "Total buckets of partition %s changed from %lld to %d without overwrite. "
                  "Give up committing.",
                  partition, (long long)slot->value.num, (int)f->total_buckets);
-        st = conflict(d, message, "");
+        st = tn_conflict(d, message, "");
         goto done;
       }
     }
@@ -487,7 +463,7 @@ done:
 
 /* ------------------------------------------------------------------ added twice, deleted */
 
-static tarn_status put_identity(const file *f, tn_buf *out, tarn_error *err) {
+static tarn_status put_identity(const tn_conflict_file *f, tn_buf *out, tarn_error *err) {
   tn_data_file named = {.file_name = f->name, .level = f->level};
   if (f->rest != NULL) {
     named = *f->rest;
@@ -497,7 +473,8 @@ static tarn_status put_identity(const file *f, tn_buf *out, tarn_error *err) {
   return f->has_vectors ? tn_buf_append(out, f->vectors.data, f->vectors.len, err) : TARN_OK;
 }
 
-static tarn_status merge_one(detection *d, tn_map *map, tn_buf *identity, const file *f) {
+static tarn_status merge_one(tn_detection *d, tn_map *map, tn_buf *identity,
+                             const tn_conflict_file *f) {
   tn_map_entry *slot;
   tn_slice key;
   identity->len = 0;
@@ -516,15 +493,16 @@ static tarn_status merge_one(detection *d, tn_map *map, tn_buf *identity, const 
   return TARN_OK;
 }
 
-static tarn_status merge_list(detection *d, tn_map *map, tn_buf *identity, const file_list *list) {
+static tarn_status merge_list(tn_detection *d, tn_map *map, tn_buf *identity,
+                              const tn_conflict_files *list) {
   for (size_t i = 0; i < list->count; i++) {
     TN_TRY(merge_one(d, map, identity, &list->items[i]));
   }
   return TARN_OK;
 }
 
-static tarn_status take_live(detection *d, const tn_map *map) {
-  d->live = tn_arena_calloc(d->arena, map->count + 1, sizeof(const file *));
+static tarn_status take_live(tn_detection *d, const tn_map *map) {
+  d->live = tn_arena_calloc(d->arena, map->count + 1, sizeof(const tn_conflict_file *));
   if (d->live == NULL) {
     return tn_oom(d->err);
   }
@@ -536,7 +514,7 @@ static tarn_status take_live(detection *d, const tn_map *map) {
   return TARN_OK;
 }
 
-static tarn_status check_additions(detection *d) {
+static tarn_status check_additions(tn_detection *d) {
   tn_mem *mem = &d->job->table->env->mem;
   tarn_status st;
   tn_buf identity;
@@ -555,7 +533,7 @@ done:
 }
 
 /* All deletions that are left are of partitions that have expired: the writer is late. */
-static bool are_expired(const detection *d, const file **first) {
+static bool are_expired(const tn_detection *d, const tn_conflict_file **first) {
   const tn_commit_options *options = d->job->options;
   for (int64_t i = 0; i < d->n_live; i++) {
     if (!d->live[i]->is_add) {
@@ -569,7 +547,7 @@ static bool are_expired(const detection *d, const file **first) {
   return *first != NULL;
 }
 
-static tarn_status expired_conflict(const detection *d, const file *f) {
+static tarn_status expired_conflict(const tn_detection *d, const tn_conflict_file *f) {
   char partition[TN_PARTITION_TEXT];
   tn_job_partition_text(d->job->table, f->partition, partition);
   return tn_fail(d->err, TARN_E_CONFLICT,
@@ -579,8 +557,8 @@ static tarn_status expired_conflict(const detection *d, const file *f) {
                  d->job->table->full_name, partition);
 }
 
-static tarn_status check_deletions(detection *d) {
-  const file *first = NULL;
+static tarn_status check_deletions(tn_detection *d) {
+  const tn_conflict_file *first = NULL;
   char behind[256];
   if (are_expired(d, &first)) {
     return expired_conflict(d, first);
@@ -602,7 +580,8 @@ typedef struct levels_seen {
   int32_t bucket;
 } levels_seen;
 
-static tarn_status bucket_key(const detection *d, tn_slice partition, int32_t bucket, tn_buf *key) {
+static tarn_status bucket_key(const tn_detection *d, tn_slice partition, int32_t bucket,
+                              tn_buf *key) {
   uint8_t number[4];
   tn_store_le32(number, (uint32_t)bucket);
   key->len = 0;
@@ -611,7 +590,7 @@ static tarn_status bucket_key(const detection *d, tn_slice partition, int32_t bu
 }
 
 /* The last one of a bucket counts: it knows what those before it did. */
-static tarn_status take_marks(const detection *d, tn_map *map, tn_buf *key) {
+static tarn_status take_marks(const tn_detection *d, tn_map *map, tn_buf *key) {
   const tn_index_list *marks = &d->check->changes->level_marks;
   for (size_t i = 0; i < marks->count; i++) {
     const tn_index_entry *e = &marks->items[i];
@@ -635,7 +614,7 @@ static tarn_status take_marks(const detection *d, tn_map *map, tn_buf *key) {
   return TARN_OK;
 }
 
-static tarn_status compare_levels(const detection *d, const tn_map *map) {
+static tarn_status compare_levels(const tn_detection *d, const tn_map *map) {
   for (size_t i = 0; i < map->count; i++) {
     const levels_seen *seen = map->entries[i].value.ptr;
     if (!tn_level_mark_equal(&seen->wanted, &seen->found)) {
@@ -645,13 +624,13 @@ static tarn_status compare_levels(const detection *d, const tn_map *map) {
                "The levels of partition %s, bucket %d have been changed meanwhile by another "
                "compaction.",
                partition, (int)seen->bucket);
-      return conflict(d, deletion_conflict, cause);
+      return tn_conflict(d, deletion_conflict, cause);
     }
   }
   return TARN_OK;
 }
 
-static tarn_status check_levels(const detection *d) {
+static tarn_status check_levels(const tn_detection *d) {
   tarn_status st = TARN_OK;
   tn_map map;
   tn_buf key;
@@ -662,7 +641,7 @@ static tarn_status check_levels(const detection *d) {
   tn_buf_init(&key, &d->job->table->env->mem, IDENTITY_LIMIT);
   TN_TRY_TO(done, take_marks(d, &map, &key));
   for (int64_t i = 0; i < d->n_live; i++) {
-    const file *f = d->live[i];
+    const tn_conflict_file *f = d->live[i];
     tn_map_entry *slot;
     if (f->level > 0) {
       TN_TRY_TO(done, bucket_key(d, f->partition, f->bucket, &key));
@@ -682,7 +661,7 @@ done:
 /* ------------------------------------------------------------------ key ranges */
 
 typedef struct keyed {
-  const file *file;
+  const tn_conflict_file *file;
   tn_manifest_entry *entry;
   const tn_datum *min, *max;
 } keyed;
@@ -711,7 +690,7 @@ static int compare_keys(const tn_schema *schema, const tn_datum *a, const tn_dat
   return tn_datum_compare_keys(schema->fields, schema->key_columns, schema->n_key_columns, a, b);
 }
 
-static int compare_place(const file *a, const file *b) {
+static int compare_place(const tn_conflict_file *a, const tn_conflict_file *b) {
   int c = tn_slice_compare(a->partition, b->partition);
   if (c == 0 && a->bucket != b->bucket) {
     c = a->bucket < b->bucket ? -1 : 1;
@@ -739,18 +718,19 @@ static tarn_status sort_keyed(const tn_schema *schema, tn_arena *arena, const ke
   return TARN_OK;
 }
 
-static tarn_status overlap_conflict(const detection *d, const file *a, const file *b) {
+static tarn_status overlap_conflict(const tn_detection *d, const tn_conflict_file *a,
+                                    const tn_conflict_file *b) {
   char message[900], partition[TN_PARTITION_TEXT];
   tn_job_partition_text(d->job->table, a->partition, partition);
   snprintf(message, sizeof(message),
            "LSM conflicts detected! Give up committing. Conflict files are: %s, bucket %d, level "
            "%d, file %.*s and file %.*s.",
            partition, (int)a->bucket, (int)a->level, TN_SLICE_ARG(a->name), TN_SLICE_ARG(b->name));
-  return conflict(d, message, "");
+  return tn_conflict(d, message, "");
 }
 
 /* Level 0 may overlap; every other level is one sorted run. */
-static tarn_status check_key_ranges(detection *d) {
+static tarn_status check_key_ranges(tn_detection *d) {
   const tn_table *table = d->job->table;
   const tn_schema *schema = table->schema;
   const keyed **items;
@@ -808,151 +788,10 @@ tarn_status tn_files_are_disjoint(tn_commit_job *job, tn_arena *arena, tn_manife
   return TARN_OK;
 }
 
-/* ------------------------------------------------------------------ row ids */
-
-static bool is_blob(tn_slice name) {
-  return name.len >= 5 && memcmp(name.data + name.len - 5, ".blob", 5) == 0;
-}
-
-static int64_t last_row_id(const file *f) {
-  int64_t last;
-  return __builtin_add_overflow(f->first_row_id, f->row_count - 1, &last) ? INT64_MAX : last;
-}
-
-static int compare_row_ids(void *ctx, const void *a, const void *b) {
-  const file *x = a, *y = b;
-  int64_t p = last_row_id(x), q = last_row_id(y);
-  (void)ctx;
-  if (x->first_row_id != y->first_row_id) {
-    return x->first_row_id < y->first_row_id ? -1 : 1;
-  }
-  return (p > q) - (p < q);
-}
-
-/* Does the commit bring columns of rows that are there, or put such files together? */
-static bool touches_ranges(const detection *d) {
-  for (size_t i = 0; i < d->delta.count; i++) {
-    if (d->delta.items[i].is_add && d->delta.items[i].has_first_row_id) {
-      return true;
-    }
-  }
-  return d->job->options->checks_row_ids || d->check->kind == TN_COMMIT_COMPACT;
-}
-
-/* Files of one range of rows hold columns of the same rows: their ranges are equal. */
-static tarn_status check_row_id_ranges(detection *d) {
-  const tn_table *table = d->job->table;
-  const void **items, **scratch;
-  int64_t n = 0, end = INT64_MIN;
-  const file *first = NULL;
-  if (!table->facts.data_evolution || !touches_ranges(d)) {
-    return TARN_OK;
-  }
-  items = tn_arena_calloc(d->arena, (size_t)d->n_live + 1, sizeof(*items));
-  scratch = tn_arena_calloc(d->arena, (size_t)d->n_live + 1, sizeof(*scratch));
-  if (items == NULL || scratch == NULL) {
-    return tn_oom(d->err);
-  }
-  for (int64_t i = 0; i < d->n_live; i++) {
-    if (d->live[i]->has_first_row_id) {
-      items[n++] = d->live[i];
-    }
-  }
-  tn_sort_stable(items, scratch, n, compare_row_ids, NULL);
-  for (int64_t i = 0; i < n; i++) {
-    const file *f = items[i];
-    if (f->first_row_id > end) {
-      first = NULL;
-    }
-    end = last_row_id(f) > end ? last_row_id(f) : end;
-    if (is_blob(f->name)) {
-      continue;
-    }
-    if (first != NULL &&
-        (f->first_row_id != first->first_row_id || last_row_id(f) != last_row_id(first))) {
-      char names[600];
-      snprintf(names, sizeof(names), "%.*s, %.*s.", TN_SLICE_ARG(first->name),
-               TN_SLICE_ARG(f->name));
-      return conflict(d,
-                      "For Data Evolution table, multiple 'MERGE INTO' and 'COMPACT' operations "
-                      "have encountered conflicts, data files:",
-                      names);
-    }
-    first = first == NULL ? f : first;
-  }
-  return TARN_OK;
-}
-
-static bool meets_delta(const detection *d, const tn_scan_entry *e) {
-  const file f = file_of_scan(e, true);
-  for (size_t i = 0; i < d->delta.count && f.has_first_row_id; i++) {
-    const file *own = &d->delta.items[i];
-    if (own->has_first_row_id && own->first_row_id <= last_row_id(&f) &&
-        f.first_row_id <= last_row_id(own)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* What one snapshot since then did to rows that were there at that time. */
-static tarn_status check_row_ids_of(detection *d, const tn_snapshot *s, const tn_map *partitions,
-                                    int64_t next_row_id) {
-  const tn_base_request request = {.snapshot = s, .is_delta = true, .only = partitions};
-  tn_base delta;
-  tarn_status st = tn_base_read(d->job, &request, d->arena, &delta, d->err);
-  for (int64_t i = 0; st == TARN_OK && i < delta.count; i++) {
-    const tn_scan_entry *e = delta.items[i];
-    if (e->rest != NULL && e->rest->has_first_row_id && e->rest->first_row_id < next_row_id &&
-        meets_delta(d, e)) {
-      st = conflict(d,
-                    "For Data Evolution table, multiple 'MERGE INTO' operations have encountered "
-                    "conflicts, updating the same file, which can render some updates "
-                    "ineffective.",
-                    "");
-    }
-  }
-  tn_base_reset(&delta);
-  return st;
-}
-
-static tarn_status read_snapshot(const detection *d, int64_t id, tn_snapshot *out) {
-  const tn_table *table = d->job->table;
-  return tn_snapshot_read(table->env, table->storage, table->branch_path, id, d->arena, out,
-                          d->err);
-}
-
-static tarn_status check_row_ids_since(detection *d) {
-  const tn_commit_options *options = d->job->options;
-  tn_snapshot since;
-  tarn_status st = TARN_OK;
-  tn_map partitions;
-  if (!d->job->table->facts.data_evolution || !options->checks_row_ids) {
-    return TARN_OK;
-  }
-  TN_TRY(read_snapshot(d, options->row_ids_since, &since));
-  if (!since.has_next_row_id) {
-    return tn_fail(d->err, TARN_E_CORRUPT, "Next row id cannot be null for snapshot %lld.",
-                   (long long)since.id);
-  }
-  tn_map_init(&partitions, &d->job->table->env->mem);
-  TN_TRY_TO(done, tn_changes_partitions(d->check->changes, &partitions, d->err));
-  for (int64_t id = since.id + 1; id <= d->check->latest->id; id++) {
-    tn_snapshot s;
-    TN_TRY_TO(done, read_snapshot(d, id, &s));
-    if (s.commit_kind != TN_COMMIT_COMPACT) {
-      TN_TRY_TO(done, check_row_ids_of(d, &s, &partitions, since.next_row_id));
-    }
-  }
-done:
-  tn_map_reset(&partitions);
-  return st;
-}
-
 /* ------------------------------------------------------------------ all together */
 
 tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
-  detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
+  tn_detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
   TN_TRY(list_files(&d));
   TN_TRY(add_vectors(&d));
   TN_TRY(check_replaced_vectors(&d));
@@ -963,12 +802,19 @@ tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err) {
   TN_TRY(check_deletions(&d));
   TN_TRY(check_levels(&d));
   TN_TRY(check_key_ranges(&d));
-  TN_TRY(check_row_id_ranges(&d));
-  return check_row_ids_since(&d);
+  TN_TRY(tn_conflicts_in_row_ids(&d));
+  return tn_conflicts_in_row_ids_since(&d);
+}
+
+tarn_status tn_conflicts_find_first(const tn_conflict_check *check, tarn_error *err) {
+  tn_detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
+  TN_TRY(list_files(&d));
+  TN_TRY(check_buckets(&d));
+  return tn_conflicts_in_rows_gone(&d);
 }
 
 tarn_status tn_conflicts_find_buckets(const tn_conflict_check *check, tarn_error *err) {
-  detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
+  tn_detection d = {.check = check, .job = check->job, .arena = check->arena, .err = err};
   TN_TRY(list_files(&d));
   return check_buckets(&d);
 }

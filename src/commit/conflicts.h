@@ -18,7 +18,10 @@ typedef struct tn_conflict_check {
 
 /* All rules on files. Errors: CONFLICT in Java's words, with both users and the files. */
 TN_CHECKED tarn_status tn_conflicts_find(const tn_conflict_check *check, tarn_error *err);
-/* The bucket counts alone; latest and base may be NULL (first snapshot). */
+/* Of a first snapshot, where latest is NULL and base empty: bucket counts, and rows that files with
+ * row ids are of, of which there are none. */
+TN_CHECKED tarn_status tn_conflicts_find_first(const tn_conflict_check *check, tarn_error *err);
+/* The bucket counts alone. */
 TN_CHECKED tarn_status tn_conflicts_find_buckets(const tn_conflict_check *check, tarn_error *err);
 /* Strict mode: what others committed since the safe snapshot, before snapshot `new_id`. */
 TN_CHECKED tarn_status tn_conflicts_find_strict(tn_commit_job *job, int64_t new_id,

@@ -41,7 +41,16 @@ tarn_status tn_overwrite_check(tn_commit_job *job, const tn_overwrite *o, tarn_e
   tarn_status st = TARN_OK;
   tn_arena_init(&arena, &job->table->env->mem, TN_PLAN_ARENA_BYTES);
   for (size_t i = 0; i < o->own.files.count && st == TARN_OK; i++) {
+    const tn_data_file *file = &o->own.files.items[i].file;
     bool is_inside = true;
+    if (job->table->facts.data_evolution && file->has_first_row_id) {
+      st = tn_fail(err, TARN_E_INVALID,
+                   "%s: columns of rows that are there cannot overwrite (file %.*s, row %lld and "
+                   "on): commit them without an overwrite",
+                   job->table->full_name, TN_SLICE_ARG(file->file_name),
+                   (long long)file->first_row_id);
+      break;
+    }
     st = matches(job, o, o->own.files.items[i].partition, &arena, &is_inside, err);
     if (st == TARN_OK && !is_inside) {
       st = foreign_partition(job, o, o->own.files.items[i].partition, err);

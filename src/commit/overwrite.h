@@ -14,7 +14,8 @@ typedef struct tn_overwrite {
   tn_commit_changes own; /* what comes instead */
 } tn_overwrite;
 
-/* Every new file belongs to the filter of the overwrite. INVALID otherwise. */
+/* Every new file belongs to the filter of the overwrite, and none brings columns of rows that the
+ * overwrite takes away. INVALID otherwise. */
 TN_CHECKED tarn_status tn_overwrite_check(tn_commit_job *job, const tn_overwrite *overwrite,
                                           tarn_error *err);
 /* overwrite-upgrade: files of level 0 that do not overlap in their bucket go to the highest level

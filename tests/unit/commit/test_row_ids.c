@@ -1,5 +1,5 @@
 /* test_row_ids.c - ids of rows in the order of commits; conflicts of who updates the same rows. */
-#include "commit_maker.h"
+#include "interloper.h"
 #include "plan/entries.h"
 #include "support/test.h"
 
@@ -210,6 +210,127 @@ static void columns__of_a_part_of_a_file_conflict(void **state) {
   end(&tm, table);
 }
 
+/* Somebody has overwritten the rows when their columns come: these would be rows alone. */
+static void columns__of_rows_that_went_conflict(void **state) {
+  static const struct {
+    const char *name;
+    int64_t first, rows;
+    const char *says; /* NULL: they are there */
+  } CASES[] = {
+      {"u1", 0, 5,
+       "db.t: columns were written for rows 0 to 4 (file u1), which snapshot 2 does "
+       "not have in that partition: they were overwritten or deleted meanwhile"},
+      {"u2", 5, 3, NULL},
+      {"u3", 8, 2, "rows 8 to 9 (file u3)"}, /* there never were any */
+      {"u4.blob", 2, 3, "rows 2 to 4 (file u4.blob)"},
+      {"u5.blob", 6, 2, NULL},
+  };
+  table_maker tm;
+  tn_table *table = make_table(&tm, EVOLVED);
+  tn_commit_options options = cm_user("u");
+  tn_committable first = cm_begin(1), instead = cm_begin(2);
+  tn_commit_result result;
+  int64_t n_snapshots = 2;
+  (void)state;
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "a", 5, "a"));
+  (void)cm_append(table, "u", &first);
+  cm_file(&tm, &instead, CM_NEW, columns_of(&tm, "b", 3, "a"));
+  OK(tn_commit_overwrite(table, &options, &instead, NULL, false, &result, err));
+  for (size_t i = 0; i < TN_COUNT(CASES); i++) {
+    tn_committable c = cm_begin(3 + (int64_t)i);
+    tarn_error why;
+    cm_file(&tm, &c, CM_NEW, rows_of(&tm, CASES[i].name, CASES[i].first, CASES[i].rows));
+    if (CASES[i].says == NULL) {
+      OK(tn_commit_append(table, &options, &c, &result, err));
+      n_snapshots++;
+    } else {
+      assert_int_equal(tn_commit_append(table, &options, &c, &result, &why), TARN_E_CONFLICT);
+      assert_int_equal(why.status, TARN_E_CONFLICT);
+      assert_contains(why.message, CASES[i].says);
+      assert_contains(why.message, "(_ROW_ID in db.t$row_tracking)");
+    }
+    assert_int_equal(cm_count(&tm, "snapshot"), n_snapshots + 1); /* LATEST */
+  }
+  end(&tm, table);
+}
+
+static void columns__of_an_empty_table_conflict(void **state) {
+  table_maker tm;
+  tn_table *table = make_table(&tm, EVOLVED);
+  tn_commit_options options = cm_user("u");
+  tn_committable c = cm_begin(1);
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  cm_file(&tm, &c, CM_NEW, rows_of(&tm, "u1", 0, 5));
+  assert_int_equal(tn_commit_append(table, &options, &c, &result, &why), TARN_E_CONFLICT);
+  assert_contains(why.message, "rows 0 to 4 (file u1)");
+  assert_int_equal(cm_count(&tm, "snapshot"), 0);
+  end(&tm, table);
+}
+
+static void columns__do_not_overwrite(void **state) {
+  table_maker tm;
+  tn_table *table = make_table(&tm, EVOLVED);
+  tn_commit_options options = cm_user("u");
+  tn_committable first = cm_begin(1), c = cm_begin(2);
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "a", 5, "a"));
+  (void)cm_append(table, "u", &first);
+  cm_file(&tm, &c, CM_NEW, rows_of(&tm, "u1", 0, 5));
+  assert_int_equal(tn_commit_overwrite(table, &options, &c, NULL, false, &result, &why),
+                   TARN_E_INVALID);
+  assert_contains(why.message, "columns of rows that are there cannot overwrite (file u1, row 0");
+  end(&tm, table);
+}
+
+/* A file of vectors lies beside the rows of several data files. */
+static void columns__lie_beside_files_of_vectors(void **state) {
+  table_maker tm;
+  tn_table *table = make_table(&tm, EVOLVED);
+  tn_committable first = cm_begin(1), c = cm_begin(2);
+  (void)state;
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "a", 5, "a"));
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "b", 4, "a"));
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "z.vector.parquet", 9, "z"));
+  (void)cm_append(table, "u", &first);
+  cm_file(&tm, &c, CM_NEW, rows_of(&tm, "u1", 5, 4));
+  (void)cm_append(table, "u", &c);
+  end(&tm, table);
+}
+
+static void overwrite_all(interloper *self) {
+  tn_commit_options options = cm_user("other");
+  tn_committable c = cm_begin(1);
+  tn_commit_result result;
+  cm_file(self->tm, &c, CM_NEW, columns_of(self->tm, "b", 5, "a"));
+  OK(tn_commit_overwrite(self->table, &options, &c, NULL, false, &result, err));
+}
+
+/* They were there when the commit was tried first. */
+static void columns__of_rows_that_go_meanwhile_conflict(void **state) {
+  table_maker tm;
+  interloper other;
+  tn_commit_options options = cm_user("u");
+  tn_committable first = cm_begin(1), c = cm_begin(2);
+  tn_commit_result result;
+  tarn_error why;
+  (void)state;
+  il_begin(&tm, &other, IL_QUICK ";row-tracking.enabled=true;data-evolution.enabled=true",
+           IL_AT_LINK, overwrite_all, 0);
+  cm_file(&tm, &first, CM_NEW, columns_of(&tm, "a", 5, "a"));
+  (void)cm_append(other.table, "u", &first);
+  other.times = 1;
+  cm_file(&tm, &c, CM_NEW, rows_of(&tm, "u1", 0, 5));
+  assert_int_equal(tn_commit_append(other.table, &options, &c, &result, &why), TARN_E_CONFLICT);
+  assert_int_equal(result.n_attempts, 2);
+  assert_contains(why.message, "rows 0 to 4 (file u1), which snapshot 2 does not have");
+  assert_false(result.is_unsure);
+  il_end(&tm, &other);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows__get_ids_in_the_order_of_commits),
@@ -219,6 +340,11 @@ int main(void) {
       cmocka_unit_test(update__of_rows_that_were_updated_conflicts),
       cmocka_unit_test(update__of_a_part_of_a_file_conflicts),
       cmocka_unit_test(columns__of_a_part_of_a_file_conflict),
+      cmocka_unit_test(columns__of_rows_that_went_conflict),
+      cmocka_unit_test(columns__of_an_empty_table_conflict),
+      cmocka_unit_test(columns__do_not_overwrite),
+      cmocka_unit_test(columns__lie_beside_files_of_vectors),
+      cmocka_unit_test(columns__of_rows_that_go_meanwhile_conflict),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
