@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 void cli_feed_reset(cli_feed *feed) {
   cli_text_reset(&feed->source);
   cli_text_reset(&feed->sink);
+  free(feed->given);
   memset(feed, 0, sizeof(*feed));
 }
 
@@ -54,7 +56,7 @@ tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *
     return err->status;
   }
   memcpy(feed->name, c->stream, sizeof(feed->name));
-  feed->id = feed->completed = c->id;
+  feed->id = c->id;
   *is_restored = true;
   return tarn_stream_check(stream, err);
 }
@@ -63,6 +65,33 @@ void cli_feed_begin(const cli_feed *feed, int64_t rows, int64_t next, cli_text *
   cli_checkpoint c = {.id = feed->id, .rows = rows, .source = feed->source, .next = next};
   memcpy(c.stream, feed->name, sizeof(c.stream));
   cli_checkpoint_put(out, &c);
+}
+
+static tarn_status remember(cli_feed *feed, int64_t id, int64_t rows, tarn_error *err) {
+  if (feed->n_given == feed->given_room) {
+    size_t room = feed->given_room * 2 + 16;
+    cli_feed_state *grown = realloc(feed->given, room * sizeof(*grown));
+    if (grown == NULL) {
+      return cli_no_memory(err);
+    }
+    feed->given = grown;
+    feed->given_room = room;
+  }
+  feed->given[feed->n_given++] = (cli_feed_state){id, rows};
+  return TARN_OK;
+}
+
+/* Did this run give the state that the sink has? It and those before it are taken off the list. A
+ * sink of a run before may bring one with the number of one of ours, and another place. */
+static bool take_given(cli_feed *feed, const cli_checkpoint *kept) {
+  for (size_t i = 0; i < feed->n_given; i++) {
+    if (feed->given[i].id == kept->id && feed->given[i].rows == kept->rows) {
+      feed->n_given -= i + 1;
+      memmove(feed->given, feed->given + i + 1, feed->n_given * sizeof(*feed->given));
+      return true;
+    }
+  }
+  return false;
 }
 
 tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, cli_complete *complete, int64_t rows,
@@ -81,6 +110,9 @@ tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, cli_complete *com
     st = complete != NULL    ? cli_complete_keep(complete, &c.state, err)
          : c.state.is_broken ? cli_no_memory(err)
                              : TARN_OK;
+  }
+  if (st == TARN_OK && feed->has_consumer) {
+    st = remember(feed, c.id, rows, err);
   }
   if (st == TARN_OK) {
     cli_checkpoint_put(out, &c);
@@ -121,11 +153,7 @@ static tarn_status complete_kept(cli_feed *feed, tarn_stream *stream, cli_comple
   if (complete != NULL) {
     st = cli_complete_kept_in(complete, feed->sink.data, &kept->state, err);
   }
-  if (st == TARN_OK && feed->has_consumer && kept->id > feed->completed && kept->id <= feed->id) {
-    feed->completed = kept->id;
-    st = tarn_stream_complete(stream, feed->completed, err);
-  }
-  return st;
+  return st == TARN_OK && take_given(feed, kept) ? tarn_stream_complete(stream, kept->id, err) : st;
 }
 
 tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, cli_complete *complete,

@@ -16,6 +16,11 @@
 #include "follow_lines.h"
 #include "tarn/stream.h"
 
+/* A state that was given. */
+typedef struct cli_feed_state {
+  int64_t id, rows;
+} cli_feed_state;
+
 typedef struct cli_feed {
   cli_text source, sink;          /* paths of the state files; empty: none, not known */
   char name[CLI_STREAM_SIZE];     /* of the stream; "": it has none */
@@ -24,7 +29,8 @@ typedef struct cli_feed {
   bool has_given;                 /* a state, in this run */
   int64_t id;                     /* of the last state */
   int64_t given_rows, given_next; /* what it held */
-  int64_t completed;              /* the last state that the sink was found to have */
+  cli_feed_state *given;          /* for a consumer: by this run, not found with the sink yet */
+  size_t n_given, given_room;
 } cli_feed;
 
 void cli_feed_reset(cli_feed *feed); /* accepts all zero */
