@@ -64,9 +64,11 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_lookup_schema(tarn_lookup *lookup,
  * keys        struct array; borrowed for the call
  * out         the rows that there are, in the order of their keys; the caller's to release
  * rows        room for keys->length numbers: the row in `out` of each key; -1: there is none. May
- * be NULL Errors: TARN_E_INVALID (a key column is missing, a value that does not fit),
- * TARN_E_NOT_FOUND (a data file is gone: refresh; a column that is none of the key), TARN_E_IO (no
- * space left), TARN_E_CORRUPT, TARN_E_LIMIT, TARN_E_CANCELLED, TARN_E_NOMEM. */
+ *             be NULL
+ *
+ * Errors: TARN_E_INVALID (a key column is missing, a value that does not fit), TARN_E_NOT_FOUND (a
+ * data file is gone: refresh; a column that is none of the key), TARN_E_IO (no space left),
+ * TARN_E_CORRUPT, TARN_E_LIMIT, TARN_E_CANCELLED, TARN_E_NOMEM. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_lookup_get(tarn_lookup *lookup,
                                                      const struct ArrowSchema *key_schema,
                                                      const struct ArrowArray *keys,

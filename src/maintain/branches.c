@@ -120,23 +120,13 @@ static tarn_status copy_schemas(tn_table *table, tn_arena *arena, const char *fr
 static tarn_status copy_tagged(tn_table *t, tn_arena *arena, const char *tag, const char *to,
                                const tn_snapshot *s, tarn_error *err) {
   const char *part = tn_arena_printf(arena, "snapshot/snapshot-%lld", (long long)s->id), *path;
-  int64_t earliest;
-  bool found = false;
-  tn_snapshot live;
-  tarn_status st;
+  bool is_whole, found = false;
+  tarn_status st = TARN_OK;
   tn_buf json;
   TN_TRY(copy_part(t, arena, t->branch_path, to, tn_arena_printf(arena, "tag/tag-%s", tag), NULL,
                    err));
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
-  st = tn_snapshot_read(t->env, t->storage, t->branch_path, s->id, arena, &live, err);
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-  } else {
-    TN_TRY(st);
-    TN_TRY(tn_snapshot_is_same(&live, s) && earliest <= s->id
-               ? copy_part(t, arena, t->branch_path, to, part, &found, err)
-               : TARN_OK);
-  }
+  TN_TRY(tn_snapshot_is_whole(t, s, arena, &is_whole, err));
+  TN_TRY(is_whole ? copy_part(t, arena, t->branch_path, to, part, &found, err) : TARN_OK);
   if (found) {
     return TARN_OK;
   }
@@ -399,11 +389,13 @@ static tarn_status follow(forward *f, const char *name, tarn_error *err) {
   return copy_hints(f, err);
 }
 
-/* Not while commits take names in the one or the other, or expiries give them up. */
+/* Not while commits take names in the one or the other, or expiries give them up. The locks by the
+ * order of their names: two branches may be about to become each other. */
 static tarn_status fast_forward(forward *f, const char *name, tarn_error *err) {
   tn_storage *storage = f->table->storage;
   const char *own, *theirs;
   tarn_status st;
+  bool is_own_first;
   int locks[2];
   TN_TRY(find_branch(f, name, err));
   own = tn_path_join(&f->arena, f->root, "snapshot", NULL);
@@ -411,8 +403,9 @@ static tarn_status fast_forward(forward *f, const char *name, tarn_error *err) {
   if (own == NULL || theirs == NULL) {
     return tn_oom(err);
   }
-  locks[0] = tn_storage_lock_folder(storage, own);
-  locks[1] = tn_storage_lock_folder(storage, theirs);
+  is_own_first = strcmp(own, theirs) < 0;
+  locks[0] = tn_storage_lock_folder(storage, is_own_first ? own : theirs);
+  locks[1] = tn_storage_lock_folder(storage, is_own_first ? theirs : own);
   st = follow(f, name, err);
   tn_storage_unlock_folder(storage, locks[1]);
   tn_storage_unlock_folder(storage, locks[0]);

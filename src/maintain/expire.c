@@ -111,16 +111,9 @@ static tarn_status cap_by_consumers(expiry *x, int64_t *end, tarn_error *err) {
 
 static tarn_status read_numbered(expiry *x, bool is_changelog, int64_t id, tn_snapshot *out,
                                  bool *found, tarn_error *err) {
-  tn_table *t = x->work.table;
-  tarn_status st =
-      is_changelog ? tn_changelog_read(t->env, t->storage, x->root, id, &x->work.arena, out, err)
-                   : tn_snapshot_read(t->env, t->storage, x->root, id, &x->work.arena, out, err);
-  *found = st == TARN_OK;
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  return st;
+  return is_changelog
+             ? tn_changelog_find(x->work.table, x->root, id, &x->work.arena, out, found, err)
+             : tn_snapshot_find(x->work.table, x->root, id, &x->work.arena, out, found, err);
 }
 
 static int64_t limited_sum(int64_t a, int64_t b) {
@@ -230,24 +223,17 @@ static tarn_status tell_branches(expiry *x, const char **out, tarn_error *err) {
   *out = tn_arena_strdup(arena, "");
   for (int32_t i = 0; i < n && *out != NULL; i++) {
     const char *root = tn_arena_printf(arena, "%s/branch/branch-%s", t->path, branches[i].name);
-    tn_snapshot first = {.base_manifest_list = ""};
+    bool has_first = false;
+    tn_snapshot first;
     int64_t *ids;
     int32_t n_ids;
-    tarn_status st;
     if (root == NULL) {
       return tn_oom(err);
     }
     TN_TRY(tn_snapshot_ids(t->env, t->storage, root, "snapshot", arena, &ids, &n_ids, err));
-    if (n_ids > 0) {
-      st = tn_snapshot_read(t->env, t->storage, root, ids[0], arena, &first, err);
-      if (st == TARN_E_NOT_FOUND) { /* it goes just now */
-        tn_error_reset(err);
-        first.base_manifest_list = "";
-        st = TARN_OK;
-      }
-      TN_TRY(st);
-    }
-    *out = tn_arena_printf(arena, "%s%s %s\n", *out, branches[i].name, first.base_manifest_list);
+    TN_TRY(n_ids > 0 ? tn_snapshot_find(t, root, ids[0], arena, &first, &has_first, err) : TARN_OK);
+    *out = tn_arena_printf(arena, "%s%s %s\n", *out, branches[i].name,
+                           has_first ? first.base_manifest_list : "");
   }
   return *out != NULL ? TARN_OK : tn_oom(err);
 }
@@ -300,6 +286,17 @@ static tarn_status tell_rollback(const expiry *x, tarn_error *err) {
                  x->work.table->full_name, (long long)x->end);
 }
 
+/* EARLIEST as it was before it was moved, since nothing has gone. What a rollback or another expiry
+ * has written since stays. Under the lock of the folder. */
+static tarn_status put_back_hint(expiry *x, int64_t was, tarn_error *err) {
+  tn_table *t = x->work.table;
+  int64_t now;
+  TN_TRY(tn_snapshot_earliest_hint(t->env, t->storage, x->root, &now, err));
+  return now == x->end && was < now
+             ? tn_hint_write(t->storage, x->root, "snapshot", "EARLIEST", was, err)
+             : TARN_OK;
+}
+
 /* Java replaces snapshots that have just come (docs/decisions/0013): the one that stays may be the
  * latest. A rollback holds the lock from its look at EARLIEST to its end: what begins from now on
  * sees it; what was before has left its traces. was: what EARLIEST was before it was moved. */
@@ -317,7 +314,7 @@ static tarn_status check_rollback(expiry *x, int64_t was, tarn_error *err) {
   lock = lock_names(x, folder);
   st = look_at_end(x, &is_same, err);
   if (st == TARN_OK && !is_same) {
-    st = tn_hint_write(storage, x->root, "snapshot", "EARLIEST", was, err);
+    st = put_back_hint(x, was, err);
     st = st == TARN_OK ? tell_rollback(x, err) : st;
   }
   tn_storage_unlock_folder(storage, lock);

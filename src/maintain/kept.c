@@ -16,6 +16,37 @@ bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b) {
          strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
 }
 
+static tarn_status absent_is_fine(tarn_status st, bool *found, tarn_error *err) {
+  *found = st == TARN_OK;
+  if (st == TARN_E_NOT_FOUND) {
+    tn_error_reset(err);
+    return TARN_OK;
+  }
+  return st;
+}
+
+tarn_status tn_snapshot_find(tn_table *t, const char *root, int64_t id, tn_arena *arena,
+                             tn_snapshot *out, bool *found, tarn_error *err) {
+  return absent_is_fine(tn_snapshot_read(t->env, t->storage, root, id, arena, out, err), found,
+                        err);
+}
+
+tarn_status tn_changelog_find(tn_table *t, const char *root, int64_t id, tn_arena *arena,
+                              tn_snapshot *out, bool *found, tarn_error *err) {
+  return absent_is_fine(tn_changelog_read(t->env, t->storage, root, id, arena, out, err), found,
+                        err);
+}
+
+tarn_status tn_snapshot_is_whole(tn_table *t, const tn_snapshot *s, tn_arena *arena, bool *out,
+                                 tarn_error *err) {
+  int64_t earliest;
+  tn_snapshot now;
+  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
+  TN_TRY(tn_snapshot_find(t, t->branch_path, s->id, arena, &now, out, err));
+  *out = *out && earliest <= s->id && tn_snapshot_is_same(&now, s);
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ lists */
 
 typedef struct list_read {
@@ -241,20 +272,6 @@ tarn_status tn_kept_metas_left(tn_kept *kept, const tn_snapshot *snapshot, tarn_
 
 /* ------------------------------------------------------------------ changelogs, branches */
 
-static tarn_status read_changelog(tn_kept *kept, const char *root, const char *folder, int64_t id,
-                                  tn_snapshot *out, bool *found, tarn_error *err) {
-  tn_table *t = kept->table;
-  tarn_status st = strcmp(folder, "changelog") == 0
-                       ? tn_changelog_read(t->env, t->storage, root, id, &kept->arena, out, err)
-                       : tn_snapshot_read(t->env, t->storage, root, id, &kept->arena, out, err);
-  *found = st == TARN_OK;
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  return st;
-}
-
 tarn_status tn_kept_changelogs(tn_kept *kept, const char *root, tarn_error *err) {
   int64_t *ids;
   int32_t n_ids;
@@ -263,7 +280,7 @@ tarn_status tn_kept_changelogs(tn_kept *kept, const char *root, tarn_error *err)
   for (int32_t i = 0; i < n_ids; i++) {
     tn_snapshot s;
     bool found;
-    TN_TRY(read_changelog(kept, root, "changelog", ids[i], &s, &found, err));
+    TN_TRY(tn_changelog_find(kept->table, root, ids[i], &kept->arena, &s, &found, err));
     if (found && s.changelog_manifest_list != NULL) {
       TN_TRY(keep_list(kept, s.changelog_manifest_list, s.changelog_manifest_list_size,
                        WITH_FILES | MAY_LACK, err));
@@ -287,7 +304,7 @@ static tarn_status keep_snapshots(tn_kept *kept, const char *root, tarn_error *e
     tarn_status st = TARN_OK;
     tn_snapshot s;
     bool found;
-    TN_TRY(read_changelog(kept, root, "snapshot", ids[i], &s, &found, err));
+    TN_TRY(tn_snapshot_find(kept->table, root, ids[i], &kept->arena, &s, &found, err));
     if (!found) {
       has_state = false;
       continue;

@@ -49,6 +49,17 @@ typedef struct tn_kept {
 /* Are two snapshots of one number the same one? After a rollback or fast-forward another may have
  * the number; lists of manifests have names of their own. */
 bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b);
+/* snapshot-<id> under a root (branch_path), if it is there. */
+TN_CHECKED tarn_status tn_snapshot_find(tn_table *table, const char *root, int64_t id,
+                                        tn_arena *arena, tn_snapshot *out, bool *found,
+                                        tarn_error *err);
+/* The same for changelog-<id>. */
+TN_CHECKED tarn_status tn_changelog_find(tn_table *table, const char *root, int64_t id,
+                                         tn_arena *arena, tn_snapshot *out, bool *found,
+                                         tarn_error *err);
+/* Is the snapshot that somebody has read there still, and has no expiry of it begun? */
+TN_CHECKED tarn_status tn_snapshot_is_whole(tn_table *table, const tn_snapshot *snapshot,
+                                            tn_arena *arena, bool *out, tarn_error *err);
 
 void tn_kept_init(tn_kept *kept, tn_table *table);
 void tn_kept_reset(tn_kept *kept);

@@ -2,13 +2,12 @@
 #include "maintain/rollback.h"
 
 #include "maintain/kept.h"
-#include "maintain/tags.h"
+#include "maintain/tags_internal.h"
 #include "model/listing.h"
 #include "model/snapshot_write.h"
 #include "plan/finder.h"
 
 #define ARENA_LIMIT ((size_t)1 << 30)
-#define HINT_LIMIT 4096
 #define SNAPSHOT_LIMIT ((size_t)16 << 20)
 #define MAX_ROUNDS 100
 
@@ -80,88 +79,24 @@ done:
   return st;
 }
 
-/* Does EARLIEST name a later snapshot: one that has gone? */
-static tarn_status earliest_is_above(tn_table *t, tn_arena *arena, int64_t id, bool *out,
-                                     tarn_error *err) {
-  const char *path = tn_path_join(arena, t->branch_path, "snapshot", "EARLIEST", NULL);
-  int64_t hint;
-  tarn_status st;
-  tn_buf text;
-  if (path == NULL) {
-    return tn_oom(err);
-  }
-  tn_buf_init(&text, &t->env->mem, HINT_LIMIT);
-  st = tn_storage_read_all(t->storage, path, &text, err);
-  *out = st == TARN_OK && tn_listing_number(tn_buf_slice(&text), &hint) && hint > id;
-  if (st == TARN_E_NOT_FOUND || st == TARN_E_LIMIT) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  tn_buf_reset(&text);
-  return st;
-}
-
-/* Is there a snapshot of this number that is another one? */
-static tarn_status has_other(tn_table *t, tn_arena *arena, const tn_snapshot *tag, bool *out,
-                             tarn_error *err) {
-  tn_snapshot s;
-  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, tag->id, arena, &s, err);
-  *out = st == TARN_OK && !tn_snapshot_is_same(&s, tag);
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  return st;
-}
-
-static tarn_status snapshot_exists(tn_table *t, tn_arena *arena, int64_t id, bool *out,
-                                   tarn_error *err) {
-  tn_snapshot s;
-  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
-  *out = st == TARN_OK;
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  return st;
-}
-
 static tarn_status tell_missing(int64_t id, tarn_error *err) {
   return tn_fail(err, TARN_E_NOT_FOUND, "Rollback snapshot '%lld' doesn't exist.", (long long)id);
 }
 
-/* Is there a tag that keeps the files of a snapshot? */
-static tarn_status is_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *s, bool *out,
-                             tarn_error *err) {
-  tn_tag *tags;
-  int32_t n;
-  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
-  *out = false;
-  for (int32_t i = 0; i < n && !*out; i++) {
-    *out = tn_snapshot_is_same(&tags[i].snapshot, s);
-  }
-  return TARN_OK;
-}
-
 /* An expiry moves EARLIEST first: what is below has lost files, or is about to, unless a tag keeps
  * them. */
-static tarn_status check_whole(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+static tarn_status check_whole(tn_table *t, tn_arena *arena, const tn_snapshot *s,
+                               tarn_error *err) {
   int64_t earliest;
   bool is_kept;
-  tn_snapshot s;
-  tarn_status st = tn_snapshot_read(t->env, t->storage, t->branch_path, id, arena, &s, err);
-  if (st == TARN_E_NOT_FOUND) {
-    return tell_missing(id, err);
-  }
-  TN_TRY(st);
   TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
-  TN_TRY(is_tagged(t, arena, &s, &is_kept, err));
-  return earliest <= id || is_kept
+  TN_TRY(tn_tags_keep(t, s, NULL, arena, &is_kept, err));
+  return earliest <= s->id || is_kept
              ? TARN_OK
              : tn_fail(err, TARN_E_EXPIRED,
                        "snapshot %lld of table %s has begun to expire, its files may be gone: roll "
                        "back to snapshot %lld (snapshot/EARLIEST), a later one, or a tag",
-                       (long long)id, t->full_name, (long long)earliest);
+                       (long long)s->id, t->full_name, (long long)earliest);
 }
 
 /* Until nobody brings newer ones, who did not wait for the lock. */
@@ -177,31 +112,38 @@ static tarn_status remove_all_newer(tn_table *t, tn_arena *arena, int64_t id, in
   return TARN_OK;
 }
 
-static tarn_status check_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag, bool *out,
+static tarn_status check_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
                                 tarn_error *err) {
-  TN_TRY(is_tagged(t, arena, tag, out, err));
-  return *out ? TARN_OK
-              : tn_fail(err, TARN_E_NOT_FOUND,
-                        "nothing is rolled back: the tag of snapshot %lld of table %s has been "
-                        "deleted meanwhile",
-                        (long long)tag->id, t->full_name);
+  bool is_kept;
+  TN_TRY(tn_tags_keep(t, tag, NULL, arena, &is_kept, err));
+  return is_kept ? TARN_OK
+                 : tn_fail(err, TARN_E_NOT_FOUND,
+                           "nothing is rolled back: the tag of snapshot %lld of table %s has been "
+                           "deleted meanwhile",
+                           (long long)tag->id, t->full_name);
 }
 
-/* A tag that is deleted meanwhile takes its files with it, unless the snapshot is seen. Another one
- * may have its number. */
+/* The snapshot of a tag comes back, unless it is there. A tag that is deleted meanwhile takes its
+ * files with it, if the snapshot is not seen. Another one may have its number. *is_new: it was not
+ * there. */
 static tarn_status restore_tagged(tn_table *t, tn_arena *arena, const tn_snapshot *tag,
-                                  tarn_error *err) {
-  bool is_other, is_kept;
+                                  bool *is_new, tarn_error *err) {
+  tn_snapshot now;
+  bool has_number;
   int32_t n_gone;
   tarn_status st, removed;
-  TN_TRY(check_tagged(t, arena, tag, &is_kept, err));
-  TN_TRY(has_other(t, arena, tag, &is_other, err));
-  if (is_other) {
+  TN_TRY(tn_snapshot_find(t, t->branch_path, tag->id, arena, &now, &has_number, err));
+  *is_new = !has_number || !tn_snapshot_is_same(&now, tag);
+  if (!*is_new) {
+    return check_whole(t, arena, tag, err);
+  }
+  TN_TRY(check_tagged(t, arena, tag, err));
+  if (has_number) {
     TN_TRY(tn_hint_remove(t->storage, t->branch_path, "snapshot", "LATEST", err));
     TN_TRY(remove_all_newer(t, arena, tag->id - 1, &n_gone, err));
   }
   TN_TRY(restore_snapshot(t, arena, tag, err));
-  st = check_tagged(t, arena, tag, &is_kept, err);
+  st = check_tagged(t, arena, tag, err);
   if (st == TARN_OK) {
     return st;
   }
@@ -212,22 +154,30 @@ static tarn_status restore_tagged(tn_table *t, tn_arena *arena, const tn_snapsho
   return st;
 }
 
+static tarn_status check_snapshot(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+  tn_snapshot s;
+  bool found;
+  TN_TRY(tn_snapshot_find(t, t->branch_path, id, arena, &s, &found, err));
+  return found ? check_whole(t, arena, &s, err) : tell_missing(id, err);
+}
+
 /* Without LATEST the greatest id is the latest: at each moment a state that was. */
-static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id,
-                                 const tn_snapshot *restored, tarn_error *err) {
+static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *tag,
+                                 tarn_error *err) {
   const char *root = t->branch_path;
+  bool is_restored = false;
+  int64_t earliest;
   int32_t n_gone;
-  bool is_above;
-  TN_TRY(restored != NULL ? restore_tagged(t, arena, restored, err)
-                          : check_whole(t, arena, id, err));
+  TN_TRY(tag != NULL ? restore_tagged(t, arena, tag, &is_restored, err)
+                     : check_snapshot(t, arena, id, err));
   TN_TRY(tn_hint_remove(t->storage, root, "snapshot", "LATEST", err));
   TN_TRY(remove_all_newer(t, arena, id, &n_gone, err));
-  if (n_gone > 0 || restored != NULL) { /* a newer one must not come back behind the hints */
+  if (n_gone > 0 || is_restored) { /* a newer one must not come back behind the hints */
     const char *folder = tn_path_join(arena, root, "snapshot", NULL);
     TN_TRY(folder != NULL ? tn_storage_sync_folder(t->storage, folder, err) : tn_oom(err));
   }
-  TN_TRY(earliest_is_above(t, arena, id, &is_above, err));
-  if (restored != NULL || is_above) {
+  TN_TRY(tn_snapshot_earliest_hint(t->env, t->storage, root, &earliest, err));
+  if (is_restored || earliest > id) { /* it names one that has gone, or is older than all */
     TN_TRY(tn_hint_write(t->storage, root, "snapshot", "EARLIEST", id, err));
   }
   TN_TRY(remove_newer_changelogs(t, arena, id, err));
@@ -238,8 +188,9 @@ static tarn_status remove_states(tn_table *t, tn_arena *arena, int64_t id,
   return TARN_OK;
 }
 
-/* Not while a commit takes a name, or an expiry is about to delete files. */
-static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *restored,
+/* Not while a commit takes a name, or an expiry is about to delete files. tag: the state that has
+ * this id, and comes back where it is not there any more; NULL: the snapshot of the id. */
+static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_snapshot *tag,
                              tarn_error *err) {
   const char *folder = tn_path_join(arena, t->branch_path, "snapshot", NULL);
   tarn_status st;
@@ -248,17 +199,18 @@ static tarn_status roll_back(tn_table *t, tn_arena *arena, int64_t id, const tn_
     return tn_oom(err);
   }
   lock = tn_storage_lock_folder(t->storage, folder);
-  st = remove_states(t, arena, id, restored, err);
+  st = remove_states(t, arena, id, tag, err);
   tn_storage_unlock_folder(t->storage, lock);
   return st;
 }
 
 static tarn_status to_snapshot(tn_table *t, tn_arena *arena, int64_t id, tarn_error *err) {
+  tn_snapshot s;
   tn_tag *tags;
   int32_t n;
-  bool exists;
-  TN_TRY(snapshot_exists(t, arena, id, &exists, err));
-  if (exists) {
+  bool found;
+  TN_TRY(tn_snapshot_find(t, t->branch_path, id, arena, &s, &found, err));
+  if (found) {
     return roll_back(t, arena, id, NULL, err);
   }
   TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
@@ -272,11 +224,8 @@ static tarn_status to_snapshot(tn_table *t, tn_arena *arena, int64_t id, tarn_er
 
 static tarn_status to_tag(tn_table *t, tn_arena *arena, const char *tag, tarn_error *err) {
   tn_snapshot s;
-  bool exists, is_other;
   TN_TRY(tn_tag_read(t->env, t->storage, t->branch_path, tag, arena, &s, err));
-  TN_TRY(snapshot_exists(t, arena, s.id, &exists, err));
-  TN_TRY(has_other(t, arena, &s, &is_other, err));
-  return roll_back(t, arena, s.id, exists && !is_other ? NULL : &s, err);
+  return roll_back(t, arena, s.id, &s, err);
 }
 
 static tarn_status to_time(tn_table *t, tn_arena *arena, int64_t time_ms, tarn_error *err) {

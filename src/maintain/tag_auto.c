@@ -6,6 +6,7 @@
  *
  * Rule: org.apache.paimon.tag.{TagAutoCreation,TagBatchCreation}; spec: commit, 10.
  */
+#include "maintain/kept.h"
 #include "maintain/tags_internal.h"
 #include "model/listing.h"
 
@@ -186,17 +187,12 @@ static tarn_status create_periodic(automaton *a, tarn_error *err) {
   }
   TN_TRY(tn_snapshot_ids(t->env, t->storage, root, "snapshot", &a->arena, &ids, &n_ids, err));
   for (int32_t i = 0; i < n_ids; i++) {
-    tarn_status st;
+    bool found; /* else it has expired meanwhile */
     if (ids[i] < first_id) {
       continue;
     }
-    st = tn_snapshot_read(t->env, t->storage, root, ids[i], &a->arena, &s, err);
-    if (st == TARN_E_NOT_FOUND) { /* expired meanwhile */
-      tn_error_reset(err);
-      continue;
-    }
-    TN_TRY(st);
-    TN_TRY(tag_if_due(a, &s, err));
+    TN_TRY(tn_snapshot_find(t, root, ids[i], &a->arena, &s, &found, err));
+    TN_TRY(found ? tag_if_due(a, &s, err) : TARN_OK);
   }
   return TARN_OK;
 }

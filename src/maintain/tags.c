@@ -72,6 +72,19 @@ done:
   return st;
 }
 
+tarn_status tn_tags_keep(tn_table *t, const tn_snapshot *s, const char *but, tn_arena *arena,
+                         bool *out, tarn_error *err) {
+  tn_tag *tags;
+  int32_t n;
+  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
+  *out = false;
+  for (int32_t i = 0; i < n && !*out; i++) {
+    *out = tn_snapshot_is_same(&tags[i].snapshot, s) &&
+           (but == NULL || strcmp(tags[i].name, but) != 0);
+  }
+  return TARN_OK;
+}
+
 /* ------------------------------------------------------------------ creating */
 
 static tarn_status tag_path(const tn_table *table, tn_arena *arena, const char *name,
@@ -149,25 +162,9 @@ typedef struct keepers {
 
 static tarn_status find_keepers(tn_table *t, const tn_snapshot *s, const char *name,
                                 tn_arena *arena, keepers *out, tarn_error *err) {
-  int64_t earliest;
-  tn_snapshot live;
-  tarn_status st;
-  tn_tag *tags;
-  int32_t n;
   *out = (keepers){false, false};
-  TN_TRY(tn_snapshot_earliest_id(t->env, t->storage, t->branch_path, &earliest, err));
-  st = tn_snapshot_read(t->env, t->storage, t->branch_path, s->id, arena, &live, err);
-  out->is_live = st == TARN_OK && earliest <= s->id && tn_snapshot_is_same(&live, s);
-  if (st == TARN_E_NOT_FOUND) {
-    tn_error_reset(err);
-    st = TARN_OK;
-  }
-  TN_TRY(st);
-  TN_TRY(tn_tags_load(t, t->branch_path, arena, &tags, &n, err));
-  for (int32_t i = 0; i < n && !out->is_tagged; i++) {
-    out->is_tagged = tn_snapshot_is_same(&tags[i].snapshot, s) && strcmp(tags[i].name, name) != 0;
-  }
-  return TARN_OK;
+  TN_TRY(tn_snapshot_is_whole(t, s, arena, &out->is_live, err));
+  return tn_tags_keep(t, s, name, arena, &out->is_tagged, err);
 }
 
 /* Whoever expires or deletes tags looks for tags after he has told; who tags looks for that
@@ -239,7 +236,7 @@ static tarn_status check_automatic(tn_table *table, const char *name, int64_t id
 static tarn_status find_snapshot(tn_table *t, int64_t id, tn_arena *arena, tn_snapshot *out,
                                  tarn_error *err) {
   const char *root = t->branch_path;
-  tarn_status st;
+  bool found;
   tn_tag *tags;
   int32_t n;
   if (id == 0) {
@@ -249,11 +246,10 @@ static tarn_status find_snapshot(tn_table *t, int64_t id, tn_arena *arena, tn_sn
                      "Cannot create tag because latest snapshot doesn't exist.");
     }
   }
-  st = tn_snapshot_read(t->env, t->storage, root, id, arena, out, err);
-  if (st != TARN_E_NOT_FOUND) {
-    return st;
+  TN_TRY(tn_snapshot_find(t, root, id, arena, out, &found, err));
+  if (found) {
+    return TARN_OK;
   }
-  tn_error_reset(err);
   TN_TRY(tn_tags_load(t, root, arena, &tags, &n, err));
   for (int32_t i = 0; i < n; i++) {
     if (tags[i].snapshot.id == id) {

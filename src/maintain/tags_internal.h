@@ -1,4 +1,4 @@
-/* tags_internal.h - what tags.c and tag_auto.c share. */
+/* tags_internal.h - what tags.c shares with tag_auto.c and rollback.c. */
 #ifndef TN_MAINTAIN_TAGS_INTERNAL_H
 #define TN_MAINTAIN_TAGS_INTERNAL_H
 
@@ -16,5 +16,9 @@ typedef struct tn_tag_request {
  * that it was taken from is being deleted). */
 TN_CHECKED tarn_status tn_tag_store(tn_table *table, const tn_tag_request *request,
                                     const tn_snapshot *snapshot, tarn_error *err);
+
+/* Does a tag keep the files of a snapshot? Not one that is called `but` (NULL: any). */
+TN_CHECKED tarn_status tn_tags_keep(tn_table *table, const tn_snapshot *snapshot, const char *but,
+                                    tn_arena *arena, bool *out, tarn_error *err);
 
 #endif

@@ -321,6 +321,15 @@ tarn_status tn_snapshot_latest_hint(tarn_env *env, tn_storage *storage, const ch
   return find(env, storage, root, "snapshot", find_latest_hint, id, err);
 }
 
+static tarn_status find_earliest_hint(folder *f, int64_t *id, tarn_error *err) {
+  return read_hint(f, "EARLIEST", id, err);
+}
+
+tarn_status tn_snapshot_earliest_hint(tarn_env *env, tn_storage *storage, const char *root,
+                                      int64_t *id, tarn_error *err) {
+  return find(env, storage, root, "snapshot", find_earliest_hint, id, err);
+}
+
 tarn_status tn_snapshot_earliest_id(tarn_env *env, tn_storage *storage, const char *root,
                                     int64_t *id, tarn_error *err) {
   return find(env, storage, root, "snapshot", find_earliest, id, err);

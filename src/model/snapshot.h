@@ -79,9 +79,11 @@ TN_CHECKED tarn_status tn_changelog_read(tarn_env *env, tn_storage *storage, con
 /* The ids; 0 when there is no snapshot. A LATEST that is ahead of reality is not trusted. */
 TN_CHECKED tarn_status tn_snapshot_latest_id(tarn_env *env, tn_storage *storage, const char *root,
                                              int64_t *id, tarn_error *err);
-/* What LATEST says, whether it is so or not; 0: nothing. */
+/* What LATEST and EARLIEST say, whether it is so or not; 0: nothing. */
 TN_CHECKED tarn_status tn_snapshot_latest_hint(tarn_env *env, tn_storage *storage, const char *root,
                                                int64_t *id, tarn_error *err);
+TN_CHECKED tarn_status tn_snapshot_earliest_hint(tarn_env *env, tn_storage *storage,
+                                                 const char *root, int64_t *id, tarn_error *err);
 TN_CHECKED tarn_status tn_snapshot_earliest_id(tarn_env *env, tn_storage *storage, const char *root,
                                                int64_t *id, tarn_error *err);
 TN_CHECKED tarn_status tn_changelog_latest_id(tarn_env *env, tn_storage *storage, const char *root,

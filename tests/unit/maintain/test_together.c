@@ -194,6 +194,31 @@ static void expire__that_gives_way_moves_no_hint(void **state) {
   mm_end(&mm);
 }
 
+/* The hint has moved; then the snapshot that stays is looked at. */
+static void roll_back_when_end_is_looked_at(maintain_maker *mm) {
+  (void)mm;
+  other.part = "/snapshot/snapshot-4";
+  other.act = roll_back_to_tag;
+  other.has_come = false;
+}
+
+/* Nor is one put back over that of a rollback: it would hide snapshots that come. */
+static void expire__that_gives_way_leaves_the_hint_of_a_rollback(void **state) {
+  maintain_maker mm;
+  (void)state;
+  mm_begin(&mm, "");
+  make_four(&mm);
+  tag(&mm, "t", 1);
+  mm_expire(&mm, 2, 2);
+  assert_string_equal(mm_list(&mm, "snapshot"), "3 4 EARLIEST=3 LATEST=4");
+  let_come(&mm, AT_OPEN, "/snapshot/EARLIEST", roll_back_when_end_is_looked_at);
+  assert_int_equal(mm_expire(&mm, 1, 1), 0);
+  has_come(&mm);
+  assert_string_equal(mm_list(&mm, "snapshot"), "1 EARLIEST=1 LATEST=1");
+  mm_check(&mm);
+  mm_end(&mm);
+}
+
 /* The branch's snapshots have the names of those that were to go. */
 static void expire__whose_table_is_a_branch_now_looks_again(void **state) {
   static const char *const places[] = {"/manifest/manifest-list-", "/bucket-0/"};
@@ -434,6 +459,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(expire__whose_table_is_rolled_back_looks_again),
       cmocka_unit_test(expire__that_gives_way_moves_no_hint),
+      cmocka_unit_test(expire__that_gives_way_leaves_the_hint_of_a_rollback),
       cmocka_unit_test(expire__whose_table_is_a_branch_now_looks_again),
       cmocka_unit_test(expire__sees_a_branch_that_came_meanwhile),
       cmocka_unit_test(expire__makes_room_on_a_full_disk),
