@@ -20,36 +20,61 @@ struct cli_complete {
 
 /* ------------------------------------------------------------------ what it needs */
 
-/* The names of the columns of the primary key, NUL-terminated behind each other. */
-static tarn_status read_keys(const cli_json *json, cli_text *out, size_t *n, tarn_error *err) {
-  size_t list = cli_json_find(json, 0, "primary_keys");
-  *n = 0;
-  if (list == SIZE_MAX) {
-    return TARN_OK;
+/* The columns of the primary key, and behind them those of the partitions that are not among them:
+ * names, NUL-terminated behind each other. */
+typedef struct row_needs {
+  cli_text names;
+  size_t n_keys, n; /* of the key; all */
+} row_needs;
+
+static bool is_needed(const row_needs *needs, const char *name) {
+  const char *at = needs->names.data;
+  bool is_there = false;
+  for (size_t i = 0; i < needs->n; i++, at += strlen(at) + 1) {
+    is_there = is_there || strcmp(at, name) == 0;
   }
-  for (size_t i = cli_json_first(json, list); i < json->nodes[list].after;
-       i = json->nodes[i].after) {
-    cli_json_text(json, i, out);
-    cli_text_char(out, '\0');
-    ++*n;
-  }
-  return out->is_broken ? cli_no_memory(err) : TARN_OK;
+  return is_there;
 }
 
-/* keys: room for n_keys pointers to names. */
-static tarn_status find_keys(const cli_text *names, size_t n_keys, const struct ArrowSchema *schema,
-                             const char **keys, tarn_error *err) {
-  const char *at = names->data;
-  for (size_t i = 0; i < n_keys; i++) {
+static void read_list(const cli_json *json, const char *list_name, row_needs *out) {
+  size_t list = cli_json_find(json, 0, list_name);
+  for (size_t i = list == SIZE_MAX ? 0 : cli_json_first(json, list);
+       list != SIZE_MAX && i < json->nodes[list].after; i = json->nodes[i].after) {
+    size_t begin = out->names.len;
+    cli_json_text(json, i, &out->names);
+    cli_text_terminate(&out->names);
+    if (!out->names.is_broken && is_needed(out, out->names.data + begin)) {
+      out->names.len = begin;
+    } else {
+      cli_text_char(&out->names, '\0');
+      out->n += out->names.is_broken ? 0 : 1;
+    }
+  }
+}
+
+/* out: cli_text_reset(&out->names). */
+static tarn_status read_needs(const cli_json *json, row_needs *out, tarn_error *err) {
+  memset(out, 0, sizeof(*out));
+  read_list(json, "primary_keys", out);
+  out->n_keys = out->n;
+  read_list(json, "partition_keys", out);
+  return out->names.is_broken ? cli_no_memory(err) : TARN_OK;
+}
+
+/* found: room for needs->n pointers to names. */
+static tarn_status find_needs(const row_needs *needs, const struct ArrowSchema *schema,
+                              const char **found, tarn_error *err) {
+  const char *at = needs->names.data;
+  for (size_t i = 0; i < needs->n; i++) {
     bool is_there = false;
     for (int64_t c = 0; c < schema->n_children && !is_there; c++) {
       is_there = strcmp(schema->children[c]->name, at) == 0;
     }
     if (!is_there) {
-      return cli_usage(err, "--complete needs the columns of the primary key: '%s' is not selected",
-                       at);
+      return cli_usage(err, "--complete needs the columns of the %s: '%s' is not selected",
+                       i < needs->n_keys ? "primary key" : "partitions", at);
     }
-    keys[i] = at;
+    found[i] = at;
     at += strlen(at) + 1;
   }
   return TARN_OK;
@@ -86,31 +111,32 @@ static tarn_status make(cli_session *s, const tarn_string *facts, const struct A
                         tarn_error *err) {
   tarn_normaliser_options o = TARN_NORMALISER_OPTIONS_INIT;
   const char *passed = schema->n_children > 1 ? schema->children[1]->name : NULL;
-  const char **keys = NULL;
-  cli_text names = {0};
+  const char **names = NULL;
+  row_needs needs = {0};
   cli_json json;
-  size_t n = 0;
   tarn_status st = make_folder_name(state_path, &c->folder, err);
   if (st == TARN_OK && !cli_json_parse(facts->data, facts->length, &json)) {
     st = cli_no_memory(err);
   } else if (st == TARN_OK) {
     st = check_order(&json, err);
-    st = st == TARN_OK ? read_keys(&json, &names, &n, err) : st;
+    st = st == TARN_OK ? read_needs(&json, &needs, err) : st;
     cli_json_reset(&json);
   }
   if (st == TARN_OK) {
-    keys = calloc(n + 1, sizeof(*keys));
-    st = keys == NULL ? cli_no_memory(err) : find_keys(&names, n, schema, keys, err);
+    names = calloc(needs.n + 1, sizeof(*names));
+    st = names == NULL ? cli_no_memory(err) : find_needs(&needs, schema, names, err);
   }
   if (st == TARN_OK) {
     o.folder = c->folder.data;
     o.is_temporary = state_path == NULL;
     o.passed = &passed;
     o.n_passed = has_snapshot ? 1 : 0;
-    st = tarn_normaliser_create(s->env, schema, keys, n, &o, &c->normaliser, err);
+    o.places = names + needs.n_keys;
+    o.n_places = needs.n - needs.n_keys;
+    st = tarn_normaliser_create(s->env, schema, names, needs.n_keys, &o, &c->normaliser, err);
   }
-  free(keys);
-  cli_text_reset(&names);
+  free(names);
+  cli_text_reset(&needs.names);
   return st;
 }
 
@@ -136,20 +162,21 @@ static bool holds(const cli_name_list *list, const char *name) {
 static tarn_status add_missing(const tarn_string *facts, const cli_name_list *names,
                                cli_hidden_keys *out, tarn_error *err) {
   cli_json json;
-  cli_text keys = {0};
-  size_t n;
+  row_needs needs;
+  const char *at;
   tarn_status st;
   if (!cli_json_parse(facts->data, facts->length, &json)) {
     return cli_no_memory(err);
   }
-  st = read_keys(&json, &keys, &n, err);
-  for (const char *at = keys.data; st == TARN_OK && n > 0; n--, at += strlen(at) + 1) {
+  st = read_needs(&json, &needs, err);
+  at = needs.names.data;
+  for (size_t i = 0; st == TARN_OK && i < needs.n; i++, at += strlen(at) + 1) {
     if (!holds(names, at)) {
       add_name(&out->select, at);
       out->count++;
     }
   }
-  cli_text_reset(&keys);
+  cli_text_reset(&needs.names);
   cli_json_reset(&json);
   return st;
 }

@@ -16,7 +16,8 @@
 
 typedef struct cli_complete cli_complete; /* one thread */
 
-/* Columns of the key that --select leaves out: they are read, last of all, and not printed. */
+/* Columns of the key and of the partitions that --select leaves out: they are read, last of all, and
+ * not printed. */
 typedef struct cli_hidden_keys {
   cli_text select; /* in the place of --select; empty: that stays */
   size_t count;
@@ -31,7 +32,7 @@ tarn_status cli_complete_add_keys(cli_session *session, cli_hidden_keys *out, ta
  * has_snapshot  the column behind the row kind is that of the snapshot
  * state_path    NULL: none
  * out           cli_complete_free(); NULL: the stream is complete as it is, which is noted
- * Errors: TARN_E_INVALID: usage (a filter, or a key that is not selected). */
+ * Errors: TARN_E_INVALID: usage (a filter, or such a column that is not selected). */
 tarn_status cli_complete_create(cli_session *session, tarn_table *table, tarn_stream *stream,
                                 bool has_snapshot, const char *state_path, cli_complete **out,
                                 tarn_error *err);

@@ -179,7 +179,8 @@ TARN_EXPORT void tarn_stream_reader_free(tarn_stream_reader *reader); /* accepts
  * none. Rows of one key come in order. A call that failed may be made again: after
  * TARN_E_CANCELLED, TARN_E_IO or TARN_E_NOMEM it goes on behind the rows that were given. Errors:
  * those of tarn_stream_plan() and of reading; TARN_E_STATE (a column has got a type whose values
- * the stream's column cannot hold: a new stream goes on from its checkpoint). */
+ * the stream's column cannot hold: open the table anew, and restore a new stream of it from the
+ * checkpoint). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_stream_reader_next(tarn_stream_reader *reader,
                                                              struct ArrowArray *out,
                                                              tarn_stream_batch *batch,
@@ -275,8 +276,12 @@ typedef struct tarn_normaliser_options {
   const char *const *passed; /* columns that tell of the change, not of the row, such as _snapshot:
                                 -U and -D have them as they came with the change */
   size_t n_passed;
+  const char *const *places; /* columns that tell where a row is, such as the partition columns
+                                outside of the key: a -U or -D of another place than that of the
+                                row kept is of one that has moved on, and makes no change */
+  size_t n_places;
 } tarn_normaliser_options;
-#define TARN_NORMALISER_OPTIONS_INIT {sizeof(tarn_normaliser_options), 0, 0, 0, 0, 0, 0}
+#define TARN_NORMALISER_OPTIONS_INIT {sizeof(tarn_normaliser_options), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* schema: of the rows, not taken: the row kind (int8) first, as tarn_stream_schema() gives it with
  * scan option with_row_kind. keys: the columns of the primary key. out: tarn_normaliser_free().

@@ -81,19 +81,23 @@ static tarn_status make(tarn_normaliser *n, const struct ArrowSchema *schema,
                 .is_temporary = o->is_temporary != 0,
                 .memory_bytes =
                     o->memory_bytes != 0 ? (size_t)o->memory_bytes : n->env->mem.budget_bytes / 2}};
-  int32_t *columns;
+  int32_t *columns, *places;
   bool *is_passed;
   TN_TRY(prepare(n, schema, err));
-  if (n_keys > (size_t)n->n_fields) {
-    return tn_fail(err, TARN_E_INVALID, "a key of more columns than there are");
+  if (n_keys > (size_t)n->n_fields || o->n_places > (size_t)n->n_fields) {
+    return tn_fail(err, TARN_E_INVALID, "a key or a place of more columns than there are");
   }
   columns = tn_arena_calloc(&n->arena, n_keys + 1, sizeof(*columns));
+  places = tn_arena_calloc(&n->arena, o->n_places + 1, sizeof(*places));
   is_passed = tn_arena_calloc(&n->arena, (size_t)n->n_fields, sizeof(*is_passed));
-  if (columns == NULL || is_passed == NULL) {
+  if (columns == NULL || places == NULL || is_passed == NULL) {
     return tn_oom(err);
   }
   for (size_t i = 0; i < n_keys; i++) {
     TN_TRY(find_column(n, keys[i], &columns[i], err));
+  }
+  for (size_t i = 0; i < o->n_places; i++) {
+    TN_TRY(find_column(n, o->places[i], &places[i], err));
   }
   for (size_t i = 0; i < o->n_passed; i++) {
     int32_t at;
@@ -104,6 +108,8 @@ static tarn_status make(tarn_normaliser *n, const struct ArrowSchema *schema,
   own.n_fields = n->n_fields;
   own.keys = columns;
   own.n_keys = (int32_t)n_keys;
+  own.places = places;
+  own.n_places = (int32_t)o->n_places;
   own.is_passed = is_passed;
   return tn_normaliser_create(n->env, &own, &n->normaliser, err);
 }

@@ -28,6 +28,8 @@ struct tn_normaliser {
   int32_t n_fields;
   int32_t *keys; /* owned; columns without the kind */
   int32_t n_keys;
+  int32_t *kept; /* owned; columns that are kept, without the kind: places first */
+  int32_t n_kept, n_places;
   bool *is_passed; /* owned; by columns without the kind */
   bool keeps_unchanged, is_broken;
   tn_buf key, bytes;
@@ -43,11 +45,10 @@ static tarn_status hash_layout(const tn_normaliser *n, uint64_t *out, tarn_error
   tarn_status st;
   tn_buf_init(&text, &n->env->mem, (size_t)1 << 28);
   TN_TRY_TO(done, tn_buf_printf(&text, err, "%d", NORMALISER_LAYOUT));
-  for (int32_t i = 1; i < n->n_fields; i++) {
-    if (!n->is_passed[i - 1]) {
-      TN_TRY_TO(done, tn_buf_printf(&text, err, "\n%s ", n->fields[i].name));
-      TN_TRY_TO(done, tn_type_to_sql(&n->fields[i].type, &text, err));
-    }
+  for (int32_t i = 0; i < n->n_kept; i++) {
+    const tn_field *f = &n->fields[n->kept[i] + 1];
+    TN_TRY_TO(done, tn_buf_printf(&text, err, "\n%s ", f->name));
+    TN_TRY_TO(done, tn_type_to_sql(&f->type, &text, err));
   }
   for (int32_t i = 0; i < n->n_keys; i++) {
     TN_TRY_TO(done, tn_buf_printf(&text, err, "\n%s", n->fields[n->keys[i] + 1].name));
@@ -59,14 +60,43 @@ done:
   return st;
 }
 
+static bool is_kept(const tn_normaliser *n, int32_t column) {
+  bool is_there = false;
+  for (int32_t i = 0; i < n->n_kept; i++) {
+    is_there |= n->kept[i] == column;
+  }
+  return is_there;
+}
+
+/* Rows begin with their places, which can be compared without the rest. */
+static tarn_status order_columns(tn_normaliser *n, const tn_normaliser_options *o,
+                                 tarn_error *err) {
+  for (int32_t i = 0; i < o->n_places; i++) {
+    if (o->places[i] < 1 || o->places[i] >= o->n_fields || n->is_passed[o->places[i] - 1]) {
+      return tn_fail(err, TARN_E_INVALID, "a column of the place is no column of the rows");
+    }
+    if (!is_kept(n, o->places[i] - 1)) {
+      n->kept[n->n_kept++] = o->places[i] - 1;
+    }
+  }
+  n->n_places = n->n_kept;
+  for (int32_t i = 0; i < o->n_fields - 1; i++) {
+    if (!n->is_passed[i] && !is_kept(n, i)) {
+      n->kept[n->n_kept++] = i;
+    }
+  }
+  return TARN_OK;
+}
+
 static tarn_status take_options(tn_normaliser *n, const tn_normaliser_options *o, tarn_error *err) {
   n->fields = o->fields;
   n->n_fields = o->n_fields;
   n->n_keys = o->n_keys;
   n->keeps_unchanged = o->keeps_unchanged;
   n->keys = tn_calloc(&n->env->mem, (size_t)o->n_keys + 1, sizeof(*n->keys));
+  n->kept = tn_calloc(&n->env->mem, (size_t)o->n_fields + 1, sizeof(*n->kept));
   n->is_passed = tn_calloc(&n->env->mem, (size_t)o->n_fields + 1, sizeof(*n->is_passed));
-  if (n->keys == NULL || n->is_passed == NULL) {
+  if (n->keys == NULL || n->kept == NULL || n->is_passed == NULL) {
     return tn_oom(err);
   }
   for (int32_t i = 1; i < o->n_fields && o->is_passed != NULL; i++) {
@@ -78,6 +108,7 @@ static tarn_status take_options(tn_normaliser *n, const tn_normaliser_options *o
     }
     n->keys[i] = o->keys[i] - 1;
   }
+  TN_TRY(order_columns(n, o, err));
   return o->n_keys > 0 ? TARN_OK : tn_fail(err, TARN_E_INVALID, "rows without a key");
 }
 
@@ -111,6 +142,7 @@ void tn_normaliser_free(tn_normaliser *n) {
     tn_buf_reset(&n->bytes);
     tn_free(mem, n->changes);
     tn_free(mem, n->keys);
+    tn_free(mem, n->kept);
     tn_free(mem, n->is_passed);
     tn_free(mem, n);
   }
@@ -161,13 +193,32 @@ static tarn_status put_key(tn_normaliser *n, const tn_batch *rows, int64_t row, 
   return TARN_OK;
 }
 
-static tarn_status put_row(tn_normaliser *n, const tn_batch *rows, int64_t row, tarn_error *err) {
-  for (int32_t i = 0; i < rows->n_columns; i++) {
-    if (!n->is_passed[i]) {
-      TN_TRY(tn_row_put(&n->bytes, &rows->columns[i], row, err));
-    }
+/* The first n_columns of those that are kept. */
+static tarn_status put_row(tn_normaliser *n, const tn_batch *rows, int64_t row, int32_t n_columns,
+                           tarn_error *err) {
+  for (int32_t i = 0; i < n_columns; i++) {
+    TN_TRY(tn_row_put(&n->bytes, &rows->columns[n->kept[i]], row, err));
   }
   return TARN_OK;
+}
+
+/* bytes: the row that was kept, from `old` to their end. */
+static tarn_status retract_row(tn_normaliser *n, tn_row_place *place, const tn_batch *rows,
+                               int64_t row, size_t old, tarn_error *err) {
+  size_t begin = n->bytes.len, n_place;
+  const uint8_t *bytes;
+  if (place->offset == 0) {
+    return TARN_OK;
+  }
+  TN_TRY(put_row(n, rows, row, n->n_places, err));
+  n_place = n->bytes.len - begin;
+  bytes = n->bytes.data;
+  if (n_place > begin - old || (n_place > 0 && memcmp(bytes + old, bytes + begin, n_place) != 0)) {
+    n->bytes.len = old;
+    return TARN_OK;
+  }
+  TN_TRY(add_change(n, TN_ROW_DELETE, row, old, begin, err));
+  return tn_row_store_remove(n->store, place, tn_buf_slice(&n->key), err);
 }
 
 static tarn_status apply_row(tn_normaliser *n, int8_t kind, const tn_batch *rows, int64_t row,
@@ -178,13 +229,9 @@ static tarn_status apply_row(tn_normaliser *n, int8_t kind, const tn_batch *rows
   TN_TRY(tn_row_store_find(n->store, tn_buf_slice(&n->key), &place, &n->bytes, err));
   begin = n->bytes.len;
   if (tn_row_kind_is_retract(kind)) {
-    if (place.offset == 0) {
-      return TARN_OK;
-    }
-    TN_TRY(add_change(n, TN_ROW_DELETE, row, old, begin, err));
-    return tn_row_store_remove(n->store, &place, tn_buf_slice(&n->key), err);
+    return retract_row(n, &place, rows, row, old, err);
   }
-  TN_TRY(put_row(n, rows, row, err));
+  TN_TRY(put_row(n, rows, row, n->n_kept, err));
   end = n->bytes.len;
   if (place.offset == 0) {
     TN_TRY(add_change(n, TN_ROW_INSERT, row, begin, end, err));
@@ -234,23 +281,17 @@ static tarn_status fill_passed(const tn_normaliser *n, const tn_vec *from, tn_ve
 }
 
 static tarn_status fill_rows(const tn_normaliser *n, tn_batch *out, tarn_error *err) {
-  for (int32_t c = 1; c < n->n_fields; c++) {
-    if (!n->is_passed[c - 1]) {
-      TN_TRY(tn_row_vec_begin(n->env, (int64_t)n->n_changes, &out->columns[c], err));
-    }
+  for (int32_t c = 0; c < n->n_kept; c++) {
+    TN_TRY(tn_row_vec_begin(n->env, (int64_t)n->n_changes, &out->columns[n->kept[c] + 1], err));
   }
   for (size_t i = 0; i < n->n_changes; i++) {
     tn_row_cursor at = {n->bytes.data + n->changes[i].begin, n->bytes.data + n->changes[i].end};
-    for (int32_t c = 1; c < n->n_fields; c++) {
-      if (!n->is_passed[c - 1]) {
-        TN_TRY(tn_row_take(n->env, &at, false, &out->columns[c], err));
-      }
+    for (int32_t c = 0; c < n->n_kept; c++) {
+      TN_TRY(tn_row_take(n->env, &at, false, &out->columns[n->kept[c] + 1], err));
     }
   }
-  for (int32_t c = 1; c < n->n_fields; c++) {
-    if (!n->is_passed[c - 1]) {
-      TN_TRY(tn_row_vec_end(n->env, &out->columns[c], err));
-    }
+  for (int32_t c = 0; c < n->n_kept; c++) {
+    TN_TRY(tn_row_vec_end(n->env, &out->columns[n->kept[c] + 1], err));
   }
   return TARN_OK;
 }

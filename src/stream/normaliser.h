@@ -3,7 +3,8 @@
  *   comes      key unknown      key known
  *   +I, +U     +I               -U of the row before, +U; nothing when both are the same (unless
  *                               keeps_unchanged)
- *   -U, -D     nothing          -D, with all values of the row before
+ *   -U, -D     nothing          -D, with all values of the row before; nothing when it was kept at
+ *                               another place (places): partitions of one commit come in any order
  *
  * Rows are the same when the bytes of their values are (row_code.h). Columns that tell of the
  * change rather than of the row (is_passed) take no part: both rows of an update have those that
@@ -27,12 +28,14 @@ typedef struct tn_normaliser_options {
   int32_t n_fields;
   const int32_t *keys; /* of the fields, n_keys > 0 */
   int32_t n_keys;
+  const int32_t *places; /* of the fields, n_places, none of them passed */
+  int32_t n_places;
   const bool *is_passed; /* n_fields; NULL: none */
   bool keeps_unchanged;
   tn_row_store_options store; /* but for its layout */
 } tn_normaliser_options;
 
-/* out: tn_normaliser_free(). Errors: INVALID (a key that is passed), NOMEM. */
+/* out: tn_normaliser_free(). Errors: INVALID (a key or a place that is passed), NOMEM. */
 TN_CHECKED tarn_status tn_normaliser_create(tarn_env *env, const tn_normaliser_options *options,
                                             tn_normaliser **out, tarn_error *err);
 void tn_normaliser_free(tn_normaliser *normaliser); /* accepts NULL */

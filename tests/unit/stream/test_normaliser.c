@@ -34,6 +34,7 @@ typedef struct event {
 } event;
 
 typedef struct model {
+  bool has_places; /* its numbers are */
   bool is_known[MAX_KEYS];
   row rows[MAX_KEYS];
 } model;
@@ -44,7 +45,7 @@ static void model_apply(model *m, const event *e, bool keeps_unchanged, event *o
   row *last = &m->rows[e->row.id];
   bool *is_known = &m->is_known[e->row.id];
   if (tn_row_kind_is_retract(e->kind)) {
-    if (*is_known) {
+    if (*is_known && (!m->has_places || last->number == e->row.number)) {
       out[(*n)++] = (event){TN_ROW_DELETE, e->snapshot, *last};
       *is_known = false;
     }
@@ -132,11 +133,13 @@ typedef struct walk {
 } walk;
 
 static tarn_status open_walk(walk *w, tarn_error *err) {
-  static const int32_t keys[] = {2};
+  static const int32_t keys[] = {2}, places[] = {4};
   const tn_normaliser_options o = {.fields = fields,
                                    .n_fields = N_FIELDS,
                                    .keys = keys,
                                    .n_keys = 1,
+                                   .places = places,
+                                   .n_places = w->model.has_places ? 1 : 0,
                                    .is_passed = passed,
                                    .keeps_unchanged = w->keeps_unchanged,
                                    .store = {.folder = w->folder,
@@ -185,12 +188,13 @@ static void normaliser__gives_what_a_model_gives(void **state) {
     size_t memory;
     int64_t compact;
     int32_t n_keys;
-    bool keeps_unchanged;
-  } cases[] = {{1, 1, 7, false},
-               {1, 4096, 300, true},
-               {1, 20000, MAX_KEYS, false},
-               {1 << 17, 20000, 90, false},
-               {1 << 20, 1 << 20, MAX_KEYS, true}};
+    bool keeps_unchanged, has_places;
+  } cases[] = {{1, 1, 7, false, false},
+               {1, 4096, 300, true, false},
+               {1, 4096, 300, false, true},
+               {1, 20000, MAX_KEYS, false, false},
+               {1 << 17, 20000, 90, false, false},
+               {1 << 20, 1 << 20, MAX_KEYS, true, true}};
   static walk w;
   tarn_error err;
   (void)state;
@@ -204,6 +208,7 @@ static void normaliser__gives_what_a_model_gives(void **state) {
     w.memory_bytes = cases[i].memory;
     w.compact_bytes = cases[i].compact;
     w.keeps_unchanged = cases[i].keeps_unchanged;
+    w.model.has_places = cases[i].has_places;
     assert_works(open_walk(&w, &err), err);
     for (int64_t k = 0; k < 60; k++) {
       step(&w, &r, cases[i].n_keys, 1 + random_below(&r, MAX_ROWS), k);
