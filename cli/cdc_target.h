@@ -1,7 +1,7 @@
 /* cdc_target.h - one table that a change feed goes into: its columns, writer and committer.
  *
  * Changes become rows of a batch; batches go to the writer when they are full, and before a commit.
- * A change whose values are refused leaves nothing behind (cdc_target_cut). One thread at a time.
+ * A record whose values are refused leaves nothing behind. One thread at a time.
  */
 #ifndef CLI_CDC_TARGET_H
 #define CLI_CDC_TARGET_H

@@ -16,8 +16,8 @@
 
 typedef struct cli_complete cli_complete; /* one thread */
 
-/* Columns of the key and of the partitions that --select leaves out: they are read, last of all, and
- * not printed. */
+/* Columns of the key and of the partitions that --select leaves out: they are read, last of all,
+ * and not printed. */
 typedef struct cli_hidden_keys {
   cli_text select; /* in the place of --select; empty: that stays */
   size_t count;

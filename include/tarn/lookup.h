@@ -78,8 +78,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_lookup_get(tarn_lookup *lookup,
 /* Go on to the latest snapshot; only data files that were not there before will be read. Calls that
  * run meanwhile end with the snapshot they began with. snapshot_id (may be NULL): the one that is
  * seen now; 0: none. On failure the lookup stays as it was. Errors: TARN_E_STATE (a column has
- * got a type whose values that of the lookup cannot hold: open it anew), those of
- * tarn_lookup_open(). */
+ * got a type whose values that of the lookup cannot hold: open the table and a lookup of it anew),
+ * those of tarn_lookup_open(). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_lookup_refresh(tarn_lookup *lookup, int64_t *snapshot_id,
                                                          tarn_error *err);
 
