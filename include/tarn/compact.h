@@ -79,7 +79,9 @@ typedef struct tarn_compact_result {
  * result  may be NULL
  * Errors: TARN_E_CONFLICT (somebody else compacted the same files, or took rows out of them:
  * nothing is lost, call again), TARN_E_INVALID (no partition column), TARN_E_UNSUPPORTED (tables,
- * by name), those of reading, writing and committing. What earlier commits did stays. */
+ * by name), TARN_E_STATE (somebody has dropped a column of the order since the table was opened;
+ * any other change of the schema is followed), those of reading, writing and committing. What
+ * earlier commits did stays. */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_table_compact(tarn_table *table,
                                                         const tarn_compact_options *options,
                                                         tarn_compact_result *result,

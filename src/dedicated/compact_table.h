@@ -71,7 +71,8 @@ typedef struct tn_table_compact_result {
  * the files, too, and of each bucket only the first pick. Also told after a failure, as far as it
  * came.
  * Errors: INVALID (a predicate on other columns), UNSUPPORTED (kinds of tables, by name), CONFLICT
- * (CT2), those of tn_rewrite() and of commits. */
+ * (CT2), STATE (a newer schema lacks a column of the order), those of tn_rewrite() and of commits.
+ */
 TN_CHECKED tarn_status tn_table_compact(const tn_table_compact_request *request,
                                         tn_table_compact_result *result, tn_buf *picks,
                                         tarn_error *err);
