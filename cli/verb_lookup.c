@@ -28,6 +28,19 @@ typedef struct lookup_job {
 
 /* ------------------------------------------------------------------ opening */
 
+/* Could the lookup be opened but for its columns? */
+static bool opens_without_columns(lookup_job *job, tarn_lookup_options o) {
+  tarn_lookup *lookup = NULL;
+  tarn_error ignored;
+  o.columns = NULL;
+  o.n_columns = 0;
+  if (tarn_lookup_open(job->table, &o, &lookup, &ignored) != TARN_OK) {
+    return false;
+  }
+  tarn_lookup_free(lookup);
+  return true;
+}
+
 static tarn_status open_lookup(lookup_job *job, tarn_error *err) {
   tarn_lookup_options o = TARN_LOOKUP_OPTIONS_INIT;
   const char *folder = getenv("TMPDIR"), *select = job->session->args->values[OPT_SELECT];
@@ -40,7 +53,7 @@ static tarn_status open_lookup(lookup_job *job, tarn_error *err) {
     o.timestamp_ns_as_us = cli_session_times(job->session);
     o.cancel = job->session->cancel;
     st = tarn_lookup_open(job->table, &o, &job->lookup, err);
-    if (st == TARN_E_NOT_FOUND && select != NULL && strstr(err->message, "column") != NULL) {
+    if (st == TARN_E_NOT_FOUND && select != NULL && opens_without_columns(job, o)) {
       err->status = TARN_E_INVALID;
       err->os_errno = CLI_ERRNO_USAGE;
       st = TARN_E_INVALID;

@@ -44,11 +44,9 @@ static tarn_status count_rows(cli_session *s, const cli_scan *scan, int64_t *n_r
   struct ArrowArrayStream stream = {0};
   tarn_plan *plan = NULL;
   tarn_status st;
-  bool is_system;
   *n_rows = -1;
   st = tarn_scan_plan(scan->scan, &plan, err);
-  is_system = st == TARN_E_UNSUPPORTED && strncmp(err->message, "system table", 12) == 0;
-  if (st != TARN_OK && !is_system) {
+  if (st != TARN_OK && st != TARN_E_UNSUPPORTED) { /* system tables can only be read */
     return st;
   }
   if (plan != NULL && scan->predicate == NULL) {

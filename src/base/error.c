@@ -92,6 +92,7 @@ tarn_status tn_error_context(tarn_error *err, tarn_status status, const char *fm
     va_list args;
     size_t n;
     memcpy(old, err->message, sizeof(old));
+    err->status = status;
     va_start(args, fmt);
     vsnprintf(err->message, sizeof(err->message), fmt, args);
     va_end(args);

@@ -21,7 +21,8 @@ tarn_status tn_fail(tarn_error *err, tarn_status status, const char *fmt, ...) T
  * ENOMEM: NOMEM, EACCES and EPERM: AUTH, else IO), its text appended. */
 tarn_status tn_fail_errno(tarn_error *err, int os_errno, const char *fmt, ...) TN_PRINTF(3, 4);
 
-/* Put "text: " in front of the message of err (which may be NULL); returns status unchanged. */
+/* Put "text: " in front of the message of err (which may be NULL), whose status becomes `status`:
+ * that of err, or what it means here. Returns status. */
 tarn_status tn_error_context(tarn_error *err, tarn_status status, const char *fmt, ...)
     TN_PRINTF(3, 4);
 

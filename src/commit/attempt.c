@@ -920,9 +920,6 @@ tarn_status tn_attempt_run(tn_commit_job *job, const tn_attempt_request *request
   tarn_status st;
   tn_arena_init(&r.merged_arena, &job->table->env->mem, TN_PLAN_ARENA_BYTES);
   st = try_all(&r, result, &out, err);
-  if (st != TARN_OK && err != NULL) {
-    err->status = st; /* where what failed was told as something else */
-  }
   end_files(&r, out);
   tn_arena_reset(&r.merged_arena);
   return st;

@@ -111,9 +111,6 @@ static tarn_status tell_unsure(const tn_commit_job *job, const tn_commit_result 
       st == TARN_E_NOMEM) {
     return st;
   }
-  if (err != NULL) {
-    err->status = TARN_E_IO;
-  }
   return tn_error_context(err, TARN_E_IO,
                           "%s: its snapshot was replaced by another program's, so that it cannot "
                           "be told whether others have the changes already",

@@ -66,6 +66,10 @@ static void context__goes_in_front(void **state) {
   tn_fail(&err, TARN_E_CORRUPT, "inner");
   assert_int_equal(tn_error_context(&err, TARN_E_CORRUPT, "snapshot %d", 4), TARN_E_CORRUPT);
   assert_string_equal(err.message, "snapshot 4: inner");
+  /* What it means here. */
+  assert_int_equal(tn_error_context(&err, TARN_E_IO, "table t"), TARN_E_IO);
+  assert_int_equal(err.status, TARN_E_IO);
+  assert_string_equal(err.message, "table t: snapshot 4: inner");
   assert_int_equal(tn_error_context(NULL, TARN_E_IO, "x"), TARN_E_IO);
   tn_error_reset(&err);
   assert_int_equal(err.status, TARN_OK);
