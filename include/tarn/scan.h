@@ -108,7 +108,8 @@ TARN_EXPORT TARN_CHECKED tarn_status tarn_split_decode(tarn_table *table, const 
  * time; its arrays may be released on any thread. get_next fails with an errno (EIO, ENOMEM,
  * EINVAL, ECANCELED) and get_last_error tells the message; rows given before stay right, but are
  * not all. Errors of the call itself: TARN_E_UNSUPPORTED (merge engines, table kinds),
- * TARN_E_INVALID. */
+ * TARN_E_INVALID, TARN_E_STATE (since the table was opened a column has got a type whose values
+ * that of the scan cannot hold: open it anew). */
 TARN_EXPORT TARN_CHECKED tarn_status tarn_plan_read(tarn_scan *scan, const tarn_plan *plan,
                                                     tarn_predicate *run_time_filter,
                                                     struct ArrowArrayStream *out, tarn_error *err);

@@ -1,5 +1,5 @@
 /* newer_types.c - which types hold the values of which others. The columns of what reads are
- * settled when it begins, so that it has no other way than to begin anew. */
+ * settled when its table is opened, so that it has no other way than to open it anew. */
 #include "read/newer_types.h"
 
 static int32_t digits_in_front(const tn_type *type) {
@@ -67,6 +67,15 @@ static void check_leaf(void *ctx, const tn_pred *leaf) {
   check_column(ctx, leaf->field_id);
 }
 
+/* Does the column say which of two rows counts? Then it is read without being asked for. */
+static bool orders_rows(const tn_table_facts *facts, int32_t column) {
+  bool is_sequence = facts->merge != NULL && facts->merge->columns[column].orders_group;
+  for (int32_t i = 0; i < facts->n_sequence_columns; i++) {
+    is_sequence |= facts->sequence_columns[i] == column;
+  }
+  return is_sequence;
+}
+
 static tarn_status check_schema(const tn_read_options *o, int64_t schema_id, tarn_error *err) {
   check c = {.own = o->table->schema};
   tn_schema *newer;
@@ -83,6 +92,11 @@ static tarn_status check_schema(const tn_read_options *o, int64_t schema_id, tar
   if (o->predicate != NULL) {
     tn_pred_each_leaf(o->predicate, check_leaf, &c);
   }
+  for (int32_t i = 0; i < c.own->n_fields; i++) {
+    if (orders_rows(&o->table->facts, i)) {
+      check_column(&c, c.own->fields[i].id);
+    }
+  }
   if (c.before != NULL) {
     st = tn_fail(err, TARN_E_STATE,
                  "the column '%s' has become %s; it was %s when this began, which cannot hold all "
@@ -96,8 +110,10 @@ static tarn_status check_schema(const tn_read_options *o, int64_t schema_id, tar
 
 tarn_status tn_newer_types_check(const tn_read_options *o, const tn_split *split,
                                  int64_t *schema_id, tarn_error *err) {
-  for (int32_t i = 0; i < split->n_files; i++) {
-    int64_t id = split->files[i].schema_id;
+  for (int32_t i = 0; i < split->n_files + split->n_before; i++) {
+    const tn_data_file *file =
+        i < split->n_files ? &split->files[i] : &split->before[i - split->n_files];
+    int64_t id = file->schema_id;
     if (id > o->table->named_by->id && id != *schema_id) {
       TN_TRY(check_schema(o, id, err));
       *schema_id = id;

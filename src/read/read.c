@@ -24,6 +24,7 @@
 #include "plan/fallback.h"
 #include "read/diff_reader.h"
 #include "read/joiner.h"
+#include "read/newer_types.h"
 #include "read/split_reader.h"
 
 #define QUEUE 4                  /* batches that a unit may be ahead */
@@ -482,13 +483,15 @@ static tarn_status find_context(tn_read *read, const tn_split *split, const tn_r
   return TARN_OK;
 }
 
-static tarn_status check_split(const tn_read_context *c, const tn_split *split, tarn_error *err) {
+/* *good_schema: of files whose values the context's columns hold. */
+static tarn_status check_split(const tn_read_context *c, const tn_split *split,
+                               int64_t *good_schema, tarn_error *err) {
   if (split->is_incremental && split->is_streaming && c->o.table->facts.has_primary_key) {
     return tn_fail(err, TARN_E_UNSUPPORTED,
                    "table %s: a split of a streaming read with files before and after",
                    c->o.table->full_name);
   }
-  return TARN_OK;
+  return tn_newer_types_check(&c->o, split, good_schema, err);
 }
 
 /* How many units a split makes: one, or for a raw split when there are threads to spare one for
@@ -553,6 +556,8 @@ tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
                            const tn_split *const *splits, int32_t n_splits, tn_read **out,
                            tarn_error *err) {
   tn_read *read = tn_calloc(&env->mem, 1, sizeof(*read));
+  const tn_read_context *before = NULL;
+  int64_t good_schema = INT64_MIN;
   tarn_status st = TARN_OK;
   *out = NULL;
   if (read == NULL) {
@@ -576,7 +581,9 @@ tarn_status tn_read_create(tarn_env *env, const tn_read_options *options,
   for (int32_t i = 0; i < n_splits; i++) {
     const tn_read_context *c;
     TN_TRY_TO(done, find_context(read, splits[i], &c, err));
-    TN_TRY_TO(done, check_split(c, splits[i], err));
+    good_schema = c == before ? good_schema : INT64_MIN;
+    before = c;
+    TN_TRY_TO(done, check_split(c, splits[i], &good_schema, err));
     read->plans[read->n_plans++] = tn_plan_retain(splits[i]->plan);
   }
   TN_TRY_TO(done, make_units(read, splits, n_splits, err));

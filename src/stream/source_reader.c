@@ -2,7 +2,6 @@
 #include "stream/source_reader.h"
 
 #include "column/rowkind.h"
-#include "read/newer_types.h"
 
 #define POSTPONE_BUCKET (-2)
 
@@ -20,7 +19,6 @@ struct tn_source_reader {
   int64_t n_left; /* rows that the limit leaves; -1: no limit */
   bool has_consumed;
   int64_t consumed;
-  int64_t good_schema; /* of files whose values these columns hold */
 };
 
 tarn_status tn_source_reader_create(tarn_env *env, const tn_read_options *options,
@@ -34,7 +32,6 @@ tarn_status tn_source_reader_create(tarn_env *env, const tn_read_options *option
   r->options = *options;
   r->options.limit = -1;
   r->n_left = options->limit >= 0 ? options->limit : -1;
-  r->good_schema = INT64_MIN;
   tn_split_queue_init(&r->splits, &env->mem);
   *out = r;
   return TARN_OK;
@@ -72,7 +69,6 @@ bool tn_source_reader_consumed(const tn_source_reader *r, int64_t *out) {
 
 static tarn_status open_half(tn_source_reader *r, tarn_error *err) {
   const tn_split *split = &r->halves[r->half];
-  TN_TRY(tn_newer_types_check(&r->options, split, &r->good_schema, err));
   return tn_read_create(r->env, &r->options, &split, 1, &r->read, err);
 }
 

@@ -302,6 +302,72 @@ static void committer__overwrites_truncates_and_analyzes(void **state) {
   end(&f);
 }
 
+/* One row, by the table as it is now. */
+static void commit_row(fixture *f, int32_t k) {
+  tarn_writer *w;
+  tarn_committer *c;
+  tarn_messages *messages;
+  assert_works(tarn_writer_create(f->table, NULL, &w, &f->err), f->err);
+  assert_works(tarn_committer_create(f->table, NULL, &c, &f->err), f->err);
+  write_rows(f, w, k, "a", NULL);
+  assert_works(tarn_writer_prepare(w, 1, &messages, &f->err), f->err);
+  assert_works(tarn_committer_commit(c, 1, messages, NULL, NULL, &f->err), f->err);
+  tarn_messages_free(messages);
+  tarn_committer_free(c);
+  tarn_writer_free(w);
+}
+
+static tarn_status read_column(fixture *f, tarn_table *table, const char *column) {
+  struct ArrowArrayStream stream;
+  tarn_scan_options o = TARN_SCAN_OPTIONS_INIT;
+  tarn_scan *scan;
+  tarn_status st;
+  o.columns = &column;
+  o.n_columns = 1;
+  assert_works(tarn_scan_create(table, &o, &scan, &f->err), f->err);
+  st = tarn_scan_read(scan, &stream, &f->err);
+  if (st == TARN_OK) {
+    stream.release(&stream);
+  }
+  tarn_scan_free(scan);
+  return st;
+}
+
+/* Of a table that was opened before a column got a wider type. */
+static void scan__refuses_values_that_its_columns_cannot_hold(void **state) {
+  static const struct {
+    const char *options;
+    tarn_status without; /* the column */
+  } cases[] = {{"", TARN_OK}, {",\"sequence.field\":\"v\"", TARN_E_STATE}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    fixture f;
+    tarn_table *before;
+    char schema[400];
+    (void)snprintf(schema, sizeof(schema),
+                   "{\"fields\":[{\"name\":\"k\",\"type\":\"INT NOT NULL\"},{\"name\":\"v\","
+                   "\"type\":\"VARCHAR(1)\"}],\"primaryKeys\":[\"k\"],"
+                   "\"options\":{\"bucket\":\"1\"%s}}",
+                   cases[i].options);
+    begin_with(&f, schema);
+    commit_row(&f, 1);
+    assert_works(tarn_table_alter(f.catalog, "db.t", "[{\"retype\":[\"v\"],\"type\":\"STRING\"}]",
+                                  NULL, &f.err),
+                 f.err);
+    before = f.table;
+    f.table = NULL;
+    open_table(&f);
+    assert_works(read_column(&f, before, "v"), f.err); /* there is no such value yet */
+    commit_row(&f, 2);
+    assert_int_equal(read_column(&f, before, "v"), TARN_E_STATE);
+    assert_contains(f.err.message, "the column 'v' has become STRING; it was VARCHAR(1) when this");
+    assert_int_equal(read_column(&f, before, "k"), cases[i].without);
+    assert_works(read_column(&f, f.table, "v"), f.err);
+    tarn_table_free(before);
+    end(&f);
+  }
+}
+
 static void committer__drops_partitions(void **state) {
   fixture f;
   tarn_writer *w;
@@ -450,6 +516,7 @@ int main(void) {
       cmocka_unit_test(messages__travel_as_bytes_and_are_joined),
       cmocka_unit_test(committer__recovers_once_and_aborts),
       cmocka_unit_test(committer__overwrites_truncates_and_analyzes),
+      cmocka_unit_test(scan__refuses_values_that_its_columns_cannot_hold),
       cmocka_unit_test(committer__drops_partitions),
       cmocka_unit_test(committer__expires_snapshots_as_the_options_say),
       cmocka_unit_test(writer__large_arrays_are_refused_whole),
