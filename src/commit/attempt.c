@@ -597,8 +597,7 @@ static tarn_status is_behind_latest(attempt *a, bool *out, tarn_error *err) {
     return TARN_OK;
   }
   st = tn_snapshot_read(table->env, table->storage, table->branch_path, id, &a->arena, &now, err);
-  *out = st == TARN_OK && strcmp(now.base_manifest_list, a->latest.base_manifest_list) == 0 &&
-         strcmp(now.delta_manifest_list, a->latest.delta_manifest_list) == 0;
+  *out = st == TARN_OK && tn_snapshot_is_same(&now, &a->latest);
   if (st == TARN_E_NOT_FOUND) {
     tn_error_reset(err);
     st = TARN_OK;

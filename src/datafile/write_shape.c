@@ -42,8 +42,11 @@ static void leave_out_tracking(tn_write_shape *shape, const int32_t *columns) {
   while (shape->n_told > 0 && columns[shape->n_told - 1] >= schema->n_fields) {
     shape->n_told--;
   }
+  if (shape->n_told == shape->n_values || shape->n_told != schema->n_fields) {
+    return;
+  }
   for (int32_t i = 0; i < shape->n_told; i++) {
-    if (shape->n_told == shape->n_values || shape->n_told != schema->n_fields || columns[i] != i) {
+    if (columns[i] != i) {
       return;
     }
   }

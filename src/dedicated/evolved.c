@@ -315,10 +315,9 @@ static tarn_status check_table(const tn_table *table, tarn_error *err) {
 tarn_status tn_run_evolved(tn_compact_run_state *run, const tn_live_table *live, tarn_error *err) {
   portion p = {.run = run, .rules = rules_of(run)};
   bool has_columns;
-  tarn_status st;
+  tarn_status st = TARN_OK;
   TN_TRY(check_table(run->table, err));
   TN_TRY(make_shape(&p, &has_columns, err));
-  st = TARN_OK;
   tn_arena_init(&p.arena, &run->env->mem, TN_PLAN_ARENA_BYTES);
   tn_buf_init(&p.picks, &run->env->mem, TEXT_LIMIT);
   for (int64_t i = 0; has_columns && i < live->n_buckets && st == TARN_OK; i++) {

@@ -11,11 +11,6 @@
 #define IS_KEPT 1
 #define ONE_ENTRY 2
 
-bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b) {
-  return a->id == b->id && strcmp(a->base_manifest_list, b->base_manifest_list) == 0 &&
-         strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
-}
-
 static tarn_status absent_is_fine(tarn_status st, bool *found, tarn_error *err) {
   *found = st == TARN_OK;
   if (st == TARN_E_NOT_FOUND) {

@@ -46,9 +46,6 @@ typedef struct tn_kept {
   tn_map metas;
 } tn_kept;
 
-/* Are two snapshots of one number the same one? After a rollback or fast-forward another may have
- * the number; lists of manifests have names of their own. */
-bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b);
 /* snapshot-<id> under a root (branch_path), if it is there. */
 TN_CHECKED tarn_status tn_snapshot_find(tn_table *table, const char *root, int64_t id,
                                         tn_arena *arena, tn_snapshot *out, bool *found,

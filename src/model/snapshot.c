@@ -356,3 +356,8 @@ tarn_status tn_snapshot_ids(tarn_env *env, tn_storage *storage, const char *root
   tn_arena_reset(&f.arena);
   return st;
 }
+
+bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b) {
+  return a->id == b->id && strcmp(a->base_manifest_list, b->base_manifest_list) == 0 &&
+         strcmp(a->delta_manifest_list, b->delta_manifest_list) == 0;
+}

@@ -76,6 +76,10 @@ TN_CHECKED tarn_status tn_snapshot_read(tarn_env *env, tn_storage *storage, cons
 TN_CHECKED tarn_status tn_changelog_read(tarn_env *env, tn_storage *storage, const char *root,
                                          int64_t id, tn_arena *arena, tn_snapshot *out,
                                          tarn_error *err);
+/* Are two snapshots of one number the same one? After a rollback or fast-forward another may have
+ * the number; lists of manifests have names of their own. */
+bool tn_snapshot_is_same(const tn_snapshot *a, const tn_snapshot *b);
+
 /* The ids; 0 when there is no snapshot. A LATEST that is ahead of reality is not trusted. */
 TN_CHECKED tarn_status tn_snapshot_latest_id(tarn_env *env, tn_storage *storage, const char *root,
                                              int64_t *id, tarn_error *err);
