@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "change.h"
+#include "dry_run.h"
 #include "errors.h"
 #include "json.h"
 #include "nanoarrow/nanoarrow_ipc.h"
@@ -75,6 +75,11 @@ int cli_run_drop_database(cli_session *s) {
   tarn_status st = cli_session_catalog(s, &catalog, &err);
   if (st == TARN_OK) {
     st = tarn_catalog_list_tables(catalog, name, &tables, &err);
+  }
+  if (st == TARN_OK) {
+    st = !cascades && tables.count > 0 && cli_args_has(s->args, OPT_DRY_RUN)
+             ? cli_error(&err, TARN_E_STATE, "Database %.200s is not empty.", name)
+             : TARN_OK;
   }
   if (st == TARN_OK) {
     st = cli_change_ask(s, &is_to_go, &err, "drop the database %.200s, which has %zu tables", name,
@@ -405,6 +410,7 @@ int cli_run_drop_table(cli_session *s) {
   tarn_status st = cli_session_catalog(s, &catalog, &err);
   if (st == TARN_OK && cli_args_has(s->args, OPT_DRY_RUN)) { /* is there one? */
     st = tarn_table_open(s->env, catalog, name, NULL, 0, &table, &err);
+    st = st == TARN_OK ? cli_dry_run_whole(s, table, &err) : st;
   }
   tarn_table_free(table);
   if (st == TARN_OK) {

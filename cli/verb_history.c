@@ -1,7 +1,7 @@
 /* verb_history.c - tags, branches, consumers, and going back to an earlier snapshot. */
 #include <stdio.h>
 
-#include "change.h"
+#include "dry_run.h"
 #include "facts.h"
 #include "json.h"
 
@@ -55,8 +55,11 @@ int cli_run_create_tag(cli_session *s) {
 
 static tarn_status delete_tag(cli_session *s, tarn_table *table, char *what, size_t size,
                               tarn_error *err) {
-  bool is_to_go;
-  tarn_status st = cli_change_ask(s, &is_to_go, err, "delete the tag %s", argument(s, 1));
+  bool is_to_go = false;
+  tarn_status st = cli_dry_run_tag(s, argument(s, 1), err);
+  if (st == TARN_OK) {
+    st = cli_change_ask(s, &is_to_go, err, "delete the tag %s", argument(s, 1));
+  }
   if (st != TARN_OK || !is_to_go) {
     return st;
   }
@@ -96,8 +99,11 @@ int cli_run_create_branch(cli_session *s) {
 
 static tarn_status delete_branch(cli_session *s, tarn_table *table, char *what, size_t size,
                                  tarn_error *err) {
-  bool is_to_go;
-  tarn_status st = cli_change_ask(s, &is_to_go, err, "delete the branch %s", argument(s, 1));
+  bool is_to_go = false;
+  tarn_status st = cli_dry_run_branch(s, argument(s, 1), err);
+  if (st == TARN_OK) {
+    st = cli_change_ask(s, &is_to_go, err, "delete the branch %s", argument(s, 1));
+  }
   if (st != TARN_OK || !is_to_go) {
     return st;
   }
@@ -121,10 +127,13 @@ int cli_run_rename_branch(cli_session *s) {
 
 static tarn_status fast_forward(cli_session *s, tarn_table *table, char *what, size_t size,
                                 tarn_error *err) {
-  bool is_to_go;
-  tarn_status st = cli_change_ask(
-      s, &is_to_go, err, "make the table what the branch %s is: its own later snapshots go",
-      argument(s, 1));
+  bool is_to_go = false;
+  tarn_status st = cli_dry_run_forward(s, argument(s, 1), err);
+  if (st == TARN_OK) {
+    st = cli_change_ask(s, &is_to_go, err,
+                        "make the table what the branch %s is: its own later snapshots go",
+                        argument(s, 1));
+  }
   if (st != TARN_OK || !is_to_go) {
     return st;
   }
@@ -204,6 +213,11 @@ static tarn_status rollback(cli_session *s, tarn_table *table, char *what, size_
   st = cli_args_number(s->args, OPT_TO_SNAPSHOT, 1, INT64_MAX, &snapshot, err);
   if (st == TARN_OK) {
     st = cli_time(s->args, OPT_TO_TIMESTAMP, &time, err);
+  }
+  if (st == TARN_OK) {
+    st = snapshot > 0  ? cli_dry_run_snapshot(s, s->args->values[OPT_TO_SNAPSHOT], err)
+         : tag != NULL ? cli_dry_run_tag(s, tag, err)
+                       : cli_dry_run_time(s, time, err);
   }
   if (st == TARN_OK) {
     st = cli_change_ask(s, &is_to_go, err, "roll %s back to %s: newer snapshots and tags go",

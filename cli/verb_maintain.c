@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "change.h"
+#include "dry_run.h"
 #include "facts.h"
 
 /* ------------------------------------------------------------------ commits */
@@ -16,6 +16,7 @@ typedef struct maintenance {
   const char *done;   /* what is told at the end, in front of the table */
   bool tells_records; /* and how many records went */
   commit_fn run;
+  tarn_status (*check)(cli_session *s, tarn_table *table, tarn_error *err); /* of a dry run */
 } maintenance;
 
 static void report_commit(cli_session *s, tarn_table *table, const maintenance *m, int64_t id) {
@@ -44,11 +45,14 @@ static int commit(cli_session *s, const maintenance *m) {
   tarn_error err;
   bool is_to_go = true;
   tarn_status st = cli_session_table(s, NULL, &table, &err);
+  if (st == TARN_OK) { /* what cannot be written is refused before anybody is asked */
+    st = cli_committer(s, table, NULL, &committer, &err);
+  }
+  if (st == TARN_OK && m->check != NULL) {
+    st = m->check(s, table, &err);
+  }
   if (st == TARN_OK && m->what != NULL) {
     st = cli_change_ask(s, &is_to_go, &err, "%s %s", m->what, s->args->arguments[0]);
-  }
-  if (st == TARN_OK && is_to_go) {
-    st = cli_committer(s, table, NULL, &committer, &err);
   }
   if (st == TARN_OK && is_to_go) {
     st = m->run(s, committer, &result, &err);
@@ -69,7 +73,7 @@ static tarn_status truncate_table(cli_session *s, tarn_committer *committer,
 
 int cli_run_truncate(cli_session *s) {
   static const maintenance truncate = {"take all rows out of", "took all rows out of", true,
-                                       truncate_table};
+                                       truncate_table, NULL};
   return commit(s, &truncate);
 }
 
@@ -80,7 +84,8 @@ static tarn_status compact_manifests(cli_session *s, tarn_committer *committer,
 }
 
 int cli_run_compact_manifests(cli_session *s) {
-  static const maintenance compact = {NULL, "compacted the manifests of", false, compact_manifests};
+  static const maintenance compact = {NULL, "compacted the manifests of", false, compact_manifests,
+                                      NULL};
   return commit(s, &compact);
 }
 
@@ -90,7 +95,7 @@ static tarn_status analyze(cli_session *s, tarn_committer *committer, tarn_commi
 }
 
 int cli_run_analyze(cli_session *s) {
-  static const maintenance count = {NULL, "counted the rows of", false, analyze};
+  static const maintenance count = {NULL, "counted the rows of", false, analyze, NULL};
   return commit(s, &count);
 }
 
@@ -144,6 +149,16 @@ static tarn_status drop_partitions(cli_session *s, tarn_committer *committer,
   return st;
 }
 
+static tarn_status check_partitions(cli_session *s, tarn_table *table, tarn_error *err) {
+  partitions p;
+  tarn_status st = read_partitions(s, &p, err);
+  for (size_t i = 0; i < p.n && st == TARN_OK; i++) {
+    st = cli_dry_run_partition(s, table, &p.specs[i], err);
+  }
+  free_partitions(&p);
+  return st;
+}
+
 /* "drop the partitions a=1 b=2 of", NUL-terminated. */
 static void add_partitions(const cli_session *s, const char *verb, cli_text *out) {
   cli_text_printf(out, "%s the partitions", verb);
@@ -155,7 +170,8 @@ static void add_partitions(const cli_session *s, const char *verb, cli_text *out
 }
 
 int cli_run_drop_partition(cli_session *s) {
-  maintenance drop = {"drop partitions of", "dropped partitions of", true, drop_partitions};
+  maintenance drop = {"drop partitions of", "dropped partitions of", true, drop_partitions,
+                      check_partitions};
   cli_text what = {0}, done = {0};
   partitions p;
   tarn_error err;
