@@ -42,19 +42,6 @@ void cli_feed_name(cli_feed *feed) {
                  (unsigned long long)words[1]);
 }
 
-/* Also of a run before, which may have ended before its sink's last commit. */
-static tarn_status move_to_start(const cli_feed *feed, tarn_stream *stream, int64_t rows,
-                                 tarn_error *err) {
-  tarn_string state = {0};
-  tarn_status st = TARN_OK;
-  if (feed->has_consumer) {
-    st = tarn_stream_checkpoint(stream, feed->id, rows, &state, err);
-    st = st == TARN_OK ? tarn_stream_complete(stream, feed->id, err) : st;
-  }
-  tarn_string_free(&state);
-  return st;
-}
-
 tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
                              const cli_follow_file *file, int64_t *rows, bool *is_restored,
                              tarn_error *err) {
@@ -71,8 +58,7 @@ tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *
   memcpy(feed->name, c->stream, sizeof(feed->name));
   feed->id = c->id;
   *is_restored = true;
-  return tarn_stream_check(stream, err) == TARN_OK ? move_to_start(feed, stream, *rows, err)
-                                                   : err->status;
+  return tarn_stream_check(stream, err);
 }
 
 void cli_feed_begin(const cli_feed *feed, int64_t rows, int64_t next, cli_text *out) {
@@ -168,10 +154,6 @@ static tarn_status complete_kept(cli_feed *feed, tarn_stream *stream, cli_comple
     st = cli_complete_kept_in(complete, feed->sink.data, &kept->state, err);
   }
   return st == TARN_OK && take_given(feed, kept) ? tarn_stream_complete(stream, kept->id, err) : st;
-}
-
-bool cli_feed_is_owed(const cli_feed *feed) {
-  return feed->has_consumer && feed->n_given > 0;
 }
 
 tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, cli_complete *complete,

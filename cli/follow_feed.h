@@ -39,7 +39,7 @@ void cli_feed_take_consumer(cli_feed *feed, const cli_args *args);
 
 /* A stream that begins: its name is one that no other has. */
 void cli_feed_name(cli_feed *feed);
-/* The stream goes on from the sink's file, if that has a state; a consumer moves there. complete: NULL: none. *rows: those
+/* The stream goes on from the sink's file, if that has a state. complete: NULL: none. *rows: those
  * before it. Errors: those of cli_follow_file_read(), cli_complete_restore() and
  * tarn_stream_restore(). */
 tarn_status cli_feed_restore(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
@@ -51,8 +51,6 @@ void cli_feed_begin(const cli_feed *feed, int64_t rows, int64_t next, cli_text *
 /* Where the stream stands, behind `rows` rows; nothing if it has not moved. */
 tarn_status cli_feed_give(cli_feed *feed, tarn_stream *stream, cli_complete *complete, int64_t rows,
                           cli_text *out, tarn_error *err);
-/* Has a consumer not come to the last state yet, since the sink has not? */
-bool cli_feed_is_owed(const cli_feed *feed);
 /* What the sink has is done with. */
 tarn_status cli_feed_complete(cli_feed *feed, tarn_stream *stream, cli_complete *complete,
                               tarn_error *err);

@@ -2,8 +2,6 @@
 #include "output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "signals.h"
@@ -54,22 +52,4 @@ bool cli_output_flush(cli_output *out) {
   }
   out->pending.len = 0;
   return out->state == CLI_OUTPUT_FINE;
-}
-
-int cli_output_end(cli_output *out) {
-  char path[40];
-  int fd, nowhere;
-  (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
-  fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  nowhere = fd >= 0 ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-  if (nowhere < 0 || dup2(nowhere, out->fd) < 0) {
-    if (fd >= 0) {
-      (void)close(fd);
-    }
-    fd = -1;
-  }
-  if (nowhere >= 0) {
-    (void)close(nowhere);
-  }
-  return fd;
 }

@@ -42,9 +42,5 @@ static inline bool cli_output_row(cli_output *out) {
 }
 /* Drop what is pending. */
 void cli_output_drop(cli_output *out);
-/* Nothing more comes, which the reader of the pipe sees; what is printed after all goes nowhere.
- * The other end of the pipe, to look after its reader (source.h), to be closed; -1: none could be
- * had, and nothing was done. */
-int cli_output_end(cli_output *out);
 
 #endif

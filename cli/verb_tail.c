@@ -35,9 +35,7 @@
 #define FLUSH_MS 20        /* rows do not stay longer in the program */
 #define CHECKPOINT_MS 1000 /* between checkpoints while there is always more */
 #define LOOK_MS 500        /* longest wait: does anybody read the pipe? */
-#define SINK_ENDS_MS 30000 /* longest wait for the last commit of a sink */
-#define SINK_LOOK_MS 10
-#define ALIVE_MS 5000 /* the consumer's file and the counters, while nothing comes */
+#define ALIVE_MS 5000      /* the consumer's file and the counters, while nothing comes */
 #define NO_LIMIT "9223372036854775807"
 
 /* Who keeps the place of the stream? */
@@ -687,25 +685,6 @@ static tarn_status rest(tail *t, bool *ends, tarn_error *err) {
   return checkpoint(t, true, true, err);
 }
 
-/* Nothing more comes, and the end of the pipe makes the sink commit what it has. The consumer moves
- * there: else it would keep what the sink needed before this run. */
-static tarn_status wait_for_sink(tail *t, tarn_error *err) {
-  int64_t until_ms = cli_now_ms() + SINK_ENDS_MS;
-  tarn_status st = flush(t, err);
-  int fd = st == TARN_OK ? cli_output_end(&t->session->output) : -1;
-  bool is_over = fd < 0;
-  while (st == TARN_OK && cli_feed_is_owed(&t->feed) && !is_over) {
-    /* asked before its file is read, which it writes while it has the lock */
-    is_over = cli_pipe_keeper(fd) != t->sink || cli_now_ms() > until_ms || cli_ending_came();
-    st = cli_feed_complete(&t->feed, t->stream, t->complete, err);
-    (void)poll(NULL, 0, st == TARN_OK && cli_feed_is_owed(&t->feed) && !is_over ? SINK_LOOK_MS : 0);
-  }
-  if (fd >= 0) {
-    (void)close(fd);
-  }
-  return st;
-}
-
 static tarn_status follow(tail *t, tarn_error *err) {
   bool ends = false;
   tarn_status st = t->keeper == KEEPER_SELF   ? begin_rows(t, err)
@@ -731,9 +710,6 @@ static tarn_status follow(tail *t, tarn_error *err) {
       ends = batch.has_ended;
       st = ends ? TARN_OK : rest(t, &ends, err);
     }
-  }
-  if (st == TARN_OK && ends && t->sink != 0 && cli_feed_is_owed(&t->feed)) {
-    st = wait_for_sink(t, err);
   }
   return st == TARN_E_CANCELLED && cli_ending_came() ? TARN_OK : st;
 }
