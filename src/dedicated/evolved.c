@@ -18,7 +18,6 @@
 #include "datafile/row_tracking.h"
 #include "dedicated/evolved_picks.h"
 #include "dedicated/run.h"
-#include "read/read.h"
 
 #define TEXT_LIMIT ((size_t)1 << 30)
 
@@ -125,34 +124,8 @@ static tarn_status pick_partition(portion *p, const tn_live_bucket *bucket, tarn
 
 /* ------------------------------------------------------------------ rewriting */
 
-static tarn_status copy_rows(const portion *p, const evolved_job *job, tn_data_writer *writer,
-                             tarn_error *err) {
-  const tn_compact_run_state *run = p->run;
-  const tn_read_options options = {.table = run->table,
-                                   .fields = p->fields,
-                                   .n_fields = p->n_fields,
-                                   .limit = -1,
-                                   .cancel = run->q->cancel};
-  tn_plan *plan = NULL;
-  tn_read *read = NULL;
-  const tn_split *split;
-  bool is_end = false;
-  tarn_status st;
-  TN_TRY(tn_run_plan(run, &job->bucket, NULL, false, &plan, err));
-  split = &plan->splits[0];
-  st = tn_read_create(run->env, &options, &split, 1, &read, err);
-  while (st == TARN_OK && !is_end) {
-    tn_batch batch = {0};
-    st = tn_read_next(read, &batch, err);
-    is_end = batch.n_rows == 0;
-    if (st == TARN_OK && !is_end) {
-      st = tn_data_writer_write(writer, &batch, err);
-    }
-    tn_batch_reset(run->env, &batch);
-  }
-  tn_read_free(read);
-  tn_plan_release(plan);
-  return st;
+static tarn_status write_rows(void *ctx, tn_batch *batch, tarn_error *err) {
+  return tn_data_writer_write(ctx, batch, err);
 }
 
 /* What the entry of the new file tells besides. */
@@ -194,7 +167,7 @@ static tarn_status run_job(portion *p, evolved_job *job, tarn_error *err) {
   int32_t n = 0;
   tarn_status st;
   TN_TRY(tn_data_writer_create(&request, &writer, err));
-  st = copy_rows(p, job, writer, err);
+  st = tn_run_read(p->run, &job->bucket, p->fields, p->n_fields, write_rows, writer, err);
   st = st == TARN_OK ? tn_data_writer_finish(writer, &p->arena, &files, &n, err) : st;
   if (st == TARN_OK && n > 0) {
     job->made = files[0];

@@ -97,6 +97,12 @@ TN_CHECKED tarn_status tn_run_plan(const tn_compact_run_state *run, const tn_liv
                                    const tn_data_file *const *order, bool with_kinds, tn_plan **out,
                                    tarn_error *err);
 
+/* Read these fields of all rows of a bucket, not merged. take: may take the columns of a batch. */
+TN_CHECKED tarn_status tn_run_read(const tn_compact_run_state *run, const tn_live_bucket *bucket,
+                                   const tn_field *fields, int32_t n_fields,
+                                   tarn_status (*take)(void *ctx, tn_batch *batch, tarn_error *err),
+                                   void *ctx, tarn_error *err);
+
 /* live: all buckets of the table, or those >= 0 of one with bucket-postpone. */
 TN_CHECKED tarn_status tn_run_buckets(tn_compact_run_state *run, const tn_live_table *live,
                                       tarn_error *err);

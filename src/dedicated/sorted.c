@@ -7,7 +7,6 @@
  */
 #include "dedicated/row_sorter.h"
 #include "dedicated/run.h"
-#include "read/read.h"
 #include "write/write.h"
 
 #define TEXT_LIMIT ((size_t)64 << 20)
@@ -35,35 +34,8 @@ static tarn_status take_rows(void *ctx, const tn_batch *batch, tarn_error *err) 
   return tn_write_batch(ctx, batch, NULL, err);
 }
 
-static tarn_status read_rows(tn_compact_run_state *run, const sort_job *job, tn_row_sorter *sorter,
-                             tarn_error *err) {
-  const tn_schema *schema = run->table->schema;
-  const tn_read_options options = {.table = run->table,
-                                   .fields = schema->fields,
-                                   .n_fields = schema->n_fields,
-                                   .limit = -1,
-                                   .cancel = run->q->cancel};
-  tn_plan *plan = NULL;
-  tn_read *read = NULL;
-  const tn_split *split;
-  bool is_end = false;
-  tarn_status st;
-  TN_TRY(tn_run_plan(run, job->bucket, NULL, false, &plan, err));
-  split = &plan->splits[0];
-  st = tn_read_create(run->env, &options, &split, 1, &read, err);
-  while (st == TARN_OK && !is_end) {
-    tn_batch batch = {0};
-    st = tn_read_next(read, &batch, err);
-    is_end = batch.n_rows == 0;
-    if (st == TARN_OK && !is_end) {
-      st = tn_row_sorter_add(sorter, &batch, err);
-    } else {
-      tn_batch_reset(run->env, &batch);
-    }
-  }
-  tn_read_free(read);
-  tn_plan_release(plan);
-  return st;
+static tarn_status sort_rows(void *ctx, tn_batch *batch, tarn_error *err) {
+  return tn_row_sorter_add(ctx, batch, err);
 }
 
 static tarn_status sort_partition(tn_compact_run_state *run, sort_job *job, tarn_error *err) {
@@ -84,7 +56,8 @@ static tarn_status sort_partition(tn_compact_run_state *run, sort_job *job, tarn
   tn_row_sorter *sorter;
   tarn_status st;
   TN_TRY(tn_row_sorter_create(run->env, &setup, &sorter, err));
-  TN_TRY_TO(done, read_rows(run, job, sorter, err));
+  TN_TRY_TO(done, tn_run_read(run, job->bucket, run->table->schema->fields,
+                              run->table->schema->n_fields, sort_rows, sorter, err));
   TN_TRY_TO(done, tn_write_create(run->table, &options, &job->write, err));
   TN_TRY_TO(done, tn_row_sorter_give(sorter, take_rows, job->write, err));
   st = tn_write_prepare(job->write, q->identifier, &job->arena, &job->messages, &job->n_messages,

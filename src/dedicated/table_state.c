@@ -8,6 +8,7 @@
 #include "datafile/index_place.h"
 #include "dedicated/run.h"
 #include "model/partition.h"
+#include "read/read.h"
 
 #define SNAPSHOT_TRIES 5
 
@@ -292,4 +293,35 @@ tarn_status tn_run_plan(const tn_compact_run_state *run, const tn_live_bucket *b
   }
   *out = plan;
   return TARN_OK;
+}
+
+tarn_status tn_run_read(const tn_compact_run_state *run, const tn_live_bucket *bucket,
+                        const tn_field *fields, int32_t n_fields,
+                        tarn_status (*take)(void *ctx, tn_batch *batch, tarn_error *err), void *ctx,
+                        tarn_error *err) {
+  const tn_read_options options = {.table = run->table,
+                                   .fields = fields,
+                                   .n_fields = n_fields,
+                                   .limit = -1,
+                                   .cancel = run->q->cancel};
+  tn_plan *plan = NULL;
+  tn_read *read = NULL;
+  const tn_split *split;
+  bool is_end = false;
+  tarn_status st;
+  TN_TRY(tn_run_plan(run, bucket, NULL, false, &plan, err));
+  split = &plan->splits[0];
+  st = tn_read_create(run->env, &options, &split, 1, &read, err);
+  while (st == TARN_OK && !is_end) {
+    tn_batch batch = {0};
+    st = tn_read_next(read, &batch, err);
+    is_end = batch.n_rows == 0;
+    if (st == TARN_OK && !is_end) {
+      st = take(ctx, &batch, err);
+    }
+    tn_batch_reset(run->env, &batch);
+  }
+  tn_read_free(read);
+  tn_plan_release(plan);
+  return st;
 }

@@ -211,16 +211,6 @@ static void expire__refuses_a_strategy_that_is_none(void **state) {
 
 /* ------------------------------------------------------------------ done */
 
-static const char *content(parts *p, const char *path) {
-  const char *text;
-  tn_buf b;
-  tn_buf_init(&b, &p->tm.env->mem, 65536);
-  OK(tn_storage_read_all(p->tm.storage, path, &b, err));
-  text = tn_arena_strndup(&p->tm.arena, (const char *)b.data, b.len);
-  tn_buf_reset(&b);
-  return text;
-}
-
 static void mark_done__keeps_the_first_time(void **state) {
   static const char *const values[] = {"2024-10-01", "7"};
   parts p;
@@ -230,7 +220,7 @@ static void mark_done__keeps_the_first_time(void **state) {
   OK(tn_partition_mark_done(p.table, values, err));
   p.now = 2000;
   OK(tn_partition_mark_done(p.table, values, err));
-  assert_string_equal(content(&p, "/t/dt=2024-10-01/hh=7/_SUCCESS"),
+  assert_string_equal(tm_content(&p.tm, "/t/dt=2024-10-01/hh=7/_SUCCESS"),
                       "{\n  \"creationTime\" : 1000,\n  \"modificationTime\" : 2000\n}");
   parts_end(&p);
 }
@@ -243,7 +233,7 @@ static void mark_done__replaces_what_is_none(void **state) {
   p.now = 1000;
   tm_put(&p.tm, "dt=__DEFAULT_PARTITION__/hh=7/_SUCCESS", "");
   OK(tn_partition_mark_done(p.table, values, err));
-  assert_contains(content(&p, "/t/dt=__DEFAULT_PARTITION__/hh=7/_SUCCESS"), "1000");
+  assert_contains(tm_content(&p.tm, "/t/dt=__DEFAULT_PARTITION__/hh=7/_SUCCESS"), "1000");
   parts_end(&p);
 }
 

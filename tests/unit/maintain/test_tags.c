@@ -7,17 +7,6 @@
 #define DAY_MS ((int64_t)86400000)
 #define NOON_MS (DAY_MS * 20000 + DAY_MS / 2) /* 2024-10-04 12:00 */
 
-static const char *content(maintain_maker *mm, const char *path) {
-  const char *text;
-  tn_buf b;
-  tn_buf_init(&b, &mm->tm.env->mem, 65536);
-  OK(tn_storage_read_all(mm->tm.storage, path, &b, err));
-  text = tn_arena_strndup(&mm->tm.arena, (const char *)b.data, b.len);
-  assert_non_null(text);
-  tn_buf_reset(&b);
-  return text;
-}
-
 static void create__without_retention_is_the_snapshot(void **state) {
   maintain_maker mm;
   (void)state;
@@ -26,8 +15,10 @@ static void create__without_retention_is_the_snapshot(void **state) {
   mm_commit(&mm, "+b");
   OK(tn_tag_create(mm.table, "one", 1, TN_TAG_RETAINED_BY_OPTION, err));
   OK(tn_tag_create(mm.table, "latest", 0, TN_TAG_RETAINED_FOREVER, err));
-  assert_string_equal(content(&mm, "/t/tag/tag-one"), content(&mm, "/t/snapshot/snapshot-1"));
-  assert_string_equal(content(&mm, "/t/tag/tag-latest"), content(&mm, "/t/snapshot/snapshot-2"));
+  assert_string_equal(tm_content(&mm.tm, "/t/tag/tag-one"),
+                      tm_content(&mm.tm, "/t/snapshot/snapshot-1"));
+  assert_string_equal(tm_content(&mm.tm, "/t/tag/tag-latest"),
+                      tm_content(&mm.tm, "/t/snapshot/snapshot-2"));
   mm_end(&mm);
 }
 
@@ -38,11 +29,11 @@ static void create__with_retention_says_since_when(void **state) {
   mm_commit(&mm, "+a");
   mm.now = NOON_MS + 1529;
   OK(tn_tag_create(mm.table, "t", 1, TN_TAG_RETAINED_BY_OPTION, err));
-  assert_contains(content(&mm, "/t/tag/tag-t"),
+  assert_contains(tm_content(&mm.tm, "/t/tag/tag-t"),
                   "\"tagCreateTime\" : [ 2024, 10, 4, 12, 0, 1, 529000000 ]");
-  assert_contains(content(&mm, "/t/tag/tag-t"), "\"tagTimeRetained\" : 90000.000000000");
+  assert_contains(tm_content(&mm.tm, "/t/tag/tag-t"), "\"tagTimeRetained\" : 90000.000000000");
   OK(tn_tag_create(mm.table, "other", 1, 2000, err));
-  assert_contains(content(&mm, "/t/tag/tag-other"), "\"tagTimeRetained\" : 2.000000000");
+  assert_contains(tm_content(&mm.tm, "/t/tag/tag-other"), "\"tagTimeRetained\" : 2.000000000");
   mm_end(&mm);
 }
 
@@ -82,7 +73,7 @@ static void create__takes_an_expired_snapshot_from_another_tag(void **state) {
   mm_commit(&mm, "-a ^B");
   mm_expire(&mm, 1, 1);
   OK(tn_tag_create(mm.table, "u", 1, TN_TAG_RETAINED_FOREVER, err));
-  assert_null(strstr(content(&mm, "/t/tag/tag-u"), "tagCreateTime"));
+  assert_null(strstr(tm_content(&mm.tm, "/t/tag/tag-u"), "tagCreateTime"));
   OK(tn_tag_delete(mm.table, "t", err));
   assert_string_equal(mm_list(&mm, "bucket-0"), "B a");
   assert_int_equal(mm_check(&mm), 0);
@@ -196,7 +187,7 @@ static void create__writes_a_success_file_if_asked(void **state) {
   mm_begin(&mm, "tag.create-success-file=true");
   mm_commit(&mm, "+a");
   OK(tn_tag_create(mm.table, "t", 1, TN_TAG_RETAINED_FOREVER, err));
-  assert_string_equal(content(&mm, "/t/tag/tag-success-file/t_SUCCESS"),
+  assert_string_equal(tm_content(&mm.tm, "/t/tag/tag-success-file/t_SUCCESS"),
                       "{\n  \"creationTime\" : 1000,\n  \"modificationTime\" : 1000\n}");
   OK(tn_tag_delete(mm.table, "t", err));
   assert_string_equal(mm_list(&mm, "tag/tag-success-file"), "");
@@ -309,7 +300,7 @@ static void batch__replaces_the_tag_of_the_day(void **state) {
     OK(tn_after_batch(mm.table, err));
   }
   assert_string_equal(mm_list(&mm, "tag"), "batch-write-2024-10-04 batch-write-2024-10-05");
-  assert_contains(content(&mm, "/t/tag/tag-batch-write-2024-10-05"), "\"id\" : 4");
+  assert_contains(tm_content(&mm.tm, "/t/tag/tag-batch-write-2024-10-05"), "\"id\" : 4");
   mm.now += DAY_MS;
   mm_commit(&mm, "+f");
   OK(tn_after_batch(mm.table, err));

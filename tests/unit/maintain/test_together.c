@@ -69,17 +69,6 @@ static void has_come(maintain_maker *mm) {
   assert_true(other.has_come);
 }
 
-static const char *content(maintain_maker *mm, const char *path) {
-  const char *text;
-  tn_buf b;
-  tn_buf_init(&b, &mm->tm.env->mem, 65536);
-  OK(tn_storage_read_all(mm->tm.storage, path, &b, err));
-  text = tn_arena_strndup(&mm->tm.arena, (const char *)b.data, b.len);
-  assert_non_null(text);
-  tn_buf_reset(&b);
-  return text;
-}
-
 /* ------------------------------------------------------------------ histories */
 
 static void tag(maintain_maker *mm, const char *name, int64_t id) {
@@ -428,7 +417,8 @@ static void make_two_of_a_number(maintain_maker *mm) {
   OK(tn_rollback_to_snapshot(mm->table, 1, err));
   mm_commit(mm, "+c");
   OK(tn_storage_replace(mm->tm.storage, "/t/tag/tag-t",
-                        tn_slice_text(content(mm, "/t/branch/branch-b/tag/tag-t")), false, err));
+                        tn_slice_text(tm_content(&mm->tm, "/t/branch/branch-b/tag/tag-t")), false,
+                        err));
 }
 
 static void rollback__to_a_tag_makes_its_snapshot_the_latest(void **state) {
@@ -439,7 +429,8 @@ static void rollback__to_a_tag_makes_its_snapshot_the_latest(void **state) {
   mm_commit(&mm, "+d");
   OK(tn_rollback_to_tag(mm.table, "t", err));
   assert_string_equal(mm_list(&mm, "snapshot"), "1 2 EARLIEST=2 LATEST=2");
-  assert_string_equal(content(&mm, "/t/snapshot/snapshot-2"), content(&mm, "/t/tag/tag-t"));
+  assert_string_equal(tm_content(&mm.tm, "/t/snapshot/snapshot-2"),
+                      tm_content(&mm.tm, "/t/tag/tag-t"));
   mm_check(&mm);
   mm_end(&mm);
 }
@@ -450,8 +441,8 @@ static void branch__of_a_tag_has_the_snapshot_of_the_tag(void **state) {
   mm_begin(&mm, "");
   make_two_of_a_number(&mm);
   OK(tn_branch_create(mm.table, "x", "t", err));
-  assert_string_equal(content(&mm, "/t/branch/branch-x/snapshot/snapshot-2"),
-                      content(&mm, "/t/tag/tag-t"));
+  assert_string_equal(tm_content(&mm.tm, "/t/branch/branch-x/snapshot/snapshot-2"),
+                      tm_content(&mm.tm, "/t/tag/tag-t"));
   mm_end(&mm);
 }
 

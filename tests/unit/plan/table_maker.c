@@ -527,6 +527,17 @@ void tm_commit(table_maker *tm, int64_t id, const tn_manifest_entry *entries, in
 
 /* ------------------------------------------------------------------ plans */
 
+const char *tm_content(table_maker *tm, const char *path) {
+  const char *text;
+  tn_buf b;
+  tn_buf_init(&b, &tm->env->mem, 65536);
+  OK(tn_storage_read_all(tm->storage, path, &b, err));
+  text = tn_arena_strndup(&tm->arena, (const char *)b.data, b.len);
+  assert_non_null(text);
+  tn_buf_reset(&b);
+  return text;
+}
+
 const tn_pred *tm_where(table_maker *tm, const tn_table *table, const char *where) {
   const tn_pred *pred = NULL;
   if (where != NULL) {

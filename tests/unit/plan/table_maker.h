@@ -86,6 +86,8 @@ void tm_put(table_maker *tm, const char *name, const char *text);
 /* Snapshot `id` of time id * 100, with one manifest of these entries in its delta list. */
 void tm_commit(table_maker *tm, int64_t id, const tn_manifest_entry *entries, int n);
 
+/* A file as a text of the arena. */
+const char *tm_content(table_maker *tm, const char *path);
 const tn_pred *tm_where(table_maker *tm, const tn_table *table, const char *where);
 
 /* A plan as text: one split after the other, "p1/b0[a b]raw(3) ...": partition text, bucket, files,
